@@ -9,11 +9,12 @@
  *         return DONE();
  *     }
  *
- * It owns the counters and may be used from any number of threads of one process, not from a signal handler; a
- * forked child has counters of its own and must leave with _exit and without DONE. Each line is one write(2), so
- * that a crash shows the last check that ran. Included by the one file of the program that has main; a second
- * file of the same program would count by itself. All checks are plain expressions without a declaration, and so
- * may stand in a coroutine body. A check never ends the program: that is for the test to decide, from its value.
+ * It owns the counters and may be used from any number of threads of one process, not from a signal handler;
+ * a forked child has counters of its own and must leave with _exit and without DONE. Each line is one
+ * write(2), so that a crash shows the last check that ran. Included by the one file of the program that has
+ * main; a second file of the same program would count by itself. All checks are plain expressions without a
+ * declaration, and so may stand in a coroutine body. A check never ends the program: that is for the test to
+ * decide, from its value.
  */
 #ifndef COIR_TESTS_TAP_H
 #define COIR_TESTS_TAP_H
@@ -77,7 +78,7 @@ TAP_PRINTF(1, 2) static void tap_line(const char *fmt, ...)
     }
 }
 
-/* Formats a name, and takes out what would mean something in the protocol: a line's end, the mark of a directive. */
+/* Formats a name, less what would mean something in the protocol: a line's end, the mark of a directive. */
 static void tap_name(char *to, size_t size, const char *fmt, va_list ap)
 {
     vsnprintf(to, size, fmt, ap);
@@ -134,8 +135,8 @@ static bool tap_eq(long long a, long long b, const char *sa, const char *sb, con
 }
 
 TAP_PRINTF(7, 8)
-static bool tap_str_eq(const char *a, const char *b, const char *sa, const char *sb, const char *file, int line,
-                       const char *fmt, ...)
+static bool tap_str_eq(const char *a, const char *b, const char *sa, const char *sb, const char *file,
+                       int line, const char *fmt, ...)
 {
     char name[512];
     va_list ap;
@@ -155,7 +156,8 @@ static bool tap_str_eq(const char *a, const char *b, const char *sa, const char 
 }
 
 TAP_PRINTF(6, 7)
-static bool tap_mem_eq(const void *a, const void *b, size_t n, const char *file, int line, const char *fmt, ...)
+static bool tap_mem_eq(const void *a, const void *b, size_t n, const char *file, int line,
+                       const char *fmt, ...)
 {
     char name[512];
     va_list ap;
