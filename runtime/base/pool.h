@@ -7,8 +7,8 @@
  *   pool   per class two lists of free blocks, `loaded` and `spare`; one chunk that new blocks are cut from
  *   depot  all chunks; per class the batches of free blocks that some pool had too many of
  *
- *      free:  loaded --(full)--> spare --(was full too)--> depot
- *      alloc: loaded <--(empty)-- spare <--(empty too)-- depot <--(empty too)-- chunk <--(used up)-- allocator
+ *      free:  loaded --full--> spare --full too--> depot
+ *      alloc: loaded <--empty-- spare <--empty too-- depot <--empty too-- chunk <--used up-- allocator
  *
  * Invariants:
  *   1. A block is freed with the size it was allocated with, into any pool of the same depot: memory

@@ -46,7 +46,7 @@ static struct place place_of(const struct coir_wheel *w, int64_t at)
     unsigned level = (63 - (unsigned)__builtin_clzll(differs | 1)) / COIR_WHEEL_BITS;
     unsigned shift = level * COIR_WHEEL_BITS;
 
-    return (struct place){ level, (unsigned)((uint64_t)at >> shift) % COIR_WHEEL_SLOTS, at >> shift << shift };
+    return (struct place){ level, (unsigned)(at >> shift) % COIR_WHEEL_SLOTS, at >> shift << shift };
 }
 
 /* The first slot in order of time that has a timer (inv 3). One has. */
@@ -214,7 +214,9 @@ void coir_wheel_add(struct coir_wheel *w, struct coir_timer *timer, int64_t at)
         insert(w, timer);
         return;
     }
-    if (!list_empty(&w->due) && at < w->due.prev->at)
+    if (list_empty(&w->due))
+        w->due_unsorted = false;
+    else if (at < w->due.prev->at)
         w->due_unsorted = true;
     list_append(&w->due, timer);
 }
