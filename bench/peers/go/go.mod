@@ -1,0 +1,3 @@
+module coirbench
+
+go 1.19
