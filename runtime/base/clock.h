@@ -18,4 +18,14 @@ static inline int64_t coir_clock_monotonic(void)
     return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+/* Tells the core that this thread only looks, again and again, for what another one writes. */
+static inline void coir_cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 #endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coir/abi.h - what a program and the library must agree on: the sizes of the frames that lie in the
+ * program's memory. coir_main and coir_run pass this number, and refuse a program whose number differs.
+ * Private.
+ */
+#ifndef COIR_ABI_H
+#define COIR_ABI_H
+
+#include <coir/cell.h>
+#include <coir/combine.h>
+#include <coir/group.h>
+#include <coir/io.h>
+#include <coir/shard.h>
+#include <coir/time.h>
+# 17 "coir/abi.h"
+
+#define COIR_ABI_VERSION 1
+
+/* A sum of sizes by growing weights, folded by the compiler. Bit 0 says that the program was built with
+ * COIR_TORTURE. */
+#define COIR_ABI_SIZES_(X) \
+    X(1, coir_task) X(3, coir_scope) X(5, coir_group) X(7, coir_cell) X(11, coir_combine) X(13, coir_io) \
+    X(17, coir_sleep) X(19, coir_sleep_until) X(23, coir_group_spawn) X(29, coir_group_wait) X(31, coir_cell_wait) \
+    X(37, coir_pass) X(41, coir_options) X(43, coir_alarm)
+#define COIR_ABI_TERM_(weight, name) + (uint64_t)(weight) * sizeof(struct name)
+#define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 1))
+
+#ifdef COIR_TORTURE
+#define COIR_ABI_ (COIR_ABI_SIZE_ | 1)
+#else
+#define COIR_ABI_ COIR_ABI_SIZE_
+#endif
+
+#endif

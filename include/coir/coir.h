@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coir/coir.h - all of libcoir: one header a concept, each of which reads as its own manual. Begin with
+ * task.h.
+ */
+#ifndef COIR_COIR_H
+#define COIR_COIR_H
+
+#include <coir/task.h>
+#include <coir/scope.h>
+#include <coir/group.h>
+#include <coir/combine.h>
+#include <coir/cell.h>
+#include <coir/time.h>
+#include <coir/io.h>
+#include <coir/shard.h>
+#include <coir/see.h>
+
+#include <coir/abi.h>
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coir/see.h - seeing what a program does.
+ */
+#ifndef COIR_SEE_H
+#define COIR_SEE_H
+
+#include <coir/task.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+# 15 "coir/see.h"
+
+/* Counters of one shard since it began. They are exact: tests assert them. */
+struct coir_stats {
+    uint64_t tasks;             /* begun by spawning */
+    uint64_t live;              /* of those, not ended */
+    uint64_t steps;             /* resumptions by the loop */
+    uint64_t turns;             /* rounds of the loop: run, submit, reap */
+    uint64_t queued_awaits;     /* awaits that were queued: the nesting or a step's awaits were used up */
+    uint64_t allocations;       /* frames and other blocks from the shard's pool */
+    uint64_t chunks;            /* of memory taken from the allocator for the pool */
+    /* operations given to the kernel's ring, or begun by system call or on a pool */
+    uint64_t submissions;
+    uint64_t completions;       /* operations that have ended */
+    uint64_t syscalls;          /* system calls the shard's thread made for the plane and its operations */
+    uint64_t messages;          /* letters delivered from other threads */
+    uint64_t stale;             /* completions of operations that were over, dropped */
+    uint64_t accepts;           /* connections this shard accepted */
+    uint64_t queue_high;        /* most tasks that one turn found ready */
+};
+
+/* Fills `out` with the counters of shard `shard`. From that shard's thread exact; from another thread a
+ * snapshot that may be torn between counters. 0, or -EINVAL for a shard that is not there. */
+COIR_API int coir_stats(unsigned shard, struct coir_stats *out);
+
+/* The calling shard's I/O plane: "uring" or "epoll"; "" where no shard runs. Static. */
+COIR_API const char *coir_plane_name(void);
+
+/* Prints every task of the calling shard: name, state, where it stands and since which await, who awaits
+ * whom, what each leaf waits for. The shard's thread. */
+COIR_API void coir_dump(FILE *to);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coir/time.h - waiting for a time. Times are int64_t nanoseconds of coir_now(); a sleep costs a timer in
+ * its frame and nothing else.
+ */
+#ifndef COIR_TIME_H
+#define COIR_TIME_H
+
+#include <coir/scope.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+# 15 "coir/time.h"
+
+enum {
+    COIR_US = 1000,
+    COIR_MS = 1000000,
+};
+#define COIR_S INT64_C(1000000000)
+
+/* Sleeps until coir_now() has reached `at`; a time in the past does not suspend. -ECANCELED when
+ * cancelled before. */
+struct coir_sleep_until {
+    coir_frame_void;
+    coir_args(int64_t at;);
+    struct coir_alarm alarm;
+};
+coir_declare(coir_sleep_until);
+
+/* Sleeps for `ns` nanoseconds; 0 or less does not suspend. */
+struct coir_sleep {
+    coir_frame_void;
+    coir_args(int64_t ns;);
+    struct coir_alarm alarm;
+};
+coir_declare(coir_sleep);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations on any descriptor: read, write, their vectored forms, readiness, close, splice, pipes.
+ *
+ * A descriptor may be anything. On the ring the kernel sorts that out. Without it a read is tried with
+ * RWF_NOWAIT, which says -EAGAIN for a file that is not in memory and for a pipe that is empty; the file then
+ * turns out to be one when epoll refuses it (-EPERM), and is read on the pool. What does not know RWF_NOWAIT
+ * (a terminal) is asked by poll first.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "runtime/ops/op.h"
+
+enum { PIPE_PIECE = PIPE_BUF };          /* what a pipe that is ready to be written takes without blocking */
+
+static bool is_ready(int fd, short events)
+{
+    struct pollfd p = { .fd = fd, .events = events };
+
+    return poll(&p, 1, 0) > 0;
+}
+
+/* readv that does not block, whatever the descriptor is and however it was opened. */
+static int readv_now(int fd, const struct iovec *iov, int n)
+{
+    const ssize_t res = preadv2(fd, iov, n, -1, RWF_NOWAIT);
+
+    if (res >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
+        return coir_errno(res);
+    return is_ready(fd, POLLIN) ? coir_errno(readv(fd, iov, n)) : -EAGAIN;
+}
+
+static bool is_nonblocking(int fd)
+{
+    const int flags = fcntl(fd, F_GETFL);
+
+    return flags < 0 || (flags & O_NONBLOCK);
+}
+
+static int send_iov(int fd, const struct iovec *iov, int n)
+{
+    const struct msghdr msg = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n };
+
+    return coir_errno(sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+/* writev that does not block: RWF_NOWAIT where that is known; of a blocking pipe or terminal no more
+ * than fits. */
+static int writev_now(int fd, const struct iovec *iov, int n)
+{
+    ssize_t res = send_iov(fd, iov, n);
+
+    if (res != -ENOTSOCK)
+        return (int)res;
+    if (is_nonblocking(fd))
+        return coir_errno(writev(fd, iov, n));
+    res = pwritev2(fd, iov, n, -1, RWF_NOWAIT);
+    if (res >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
+        return coir_errno(res);
+    if (!is_ready(fd, POLLOUT))
+        return -EAGAIN;
+    for (int i = 0; i < n; i++) {
+        if (iov[i].iov_len)
+            return coir_errno(write(fd, iov[i].iov_base, iov[i].iov_len < PIPE_PIECE ? iov[i].iov_len : PIPE_PIECE));
+    }
+    return 0;
+}
+
+/* ---- read ---- */
+
+static int read_attempt(struct coir_task *t)
+{
+    const struct coir_read *op = (const struct coir_read *)t;
+    const struct iovec iov = { op->buf, coir_io_length(op->len) };
+
+    return readv_now(op->fd, &iov, 1);
+}
+
+static int read_block(struct coir_task *t)
+{
+    const struct coir_read *op = (const struct coir_read *)t;
+
+    return coir_errno(read(op->fd, op->buf, coir_io_length(op->len)));
+}
+
+static void read_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
+{
+    const struct coir_read *op = (const struct coir_read *)t;
+
+    io_uring_prep_read(sqe, op->fd, op->buf, (unsigned)coir_io_length(op->len), (uint64_t)-1);
+}
+
+static const struct coir_io_kind read_kind = {
+    .name = "coir_read",
+    .events = POLLIN,
+    .opcode = IORING_OP_READ,
+    .attempt = read_attempt,
+    .block = read_block,
+    .prepare = read_prepare,
+};
+
+coir_step coir_read_resume(struct coir_task *t)
+{
+    struct coir_read *op = (struct coir_read *)t;
+
+    if (t->state == 0 && !coir_op_begins(t, &op->io, &read_kind, op->fd,
+                                         coir_check_buffer(t, op->fd, op->buf, op->len, "coir_read")))
+        return COIR_PARK_;
+    return coir_op_ends(t, &op->io, &op->result);
+}
+
+/* ---- write, write_all ---- */
+
+/* Both have the same frame; write_all moves on by its result. */
+_Static_assert(sizeof(struct coir_write) == sizeof(struct coir_write_all), "one kind serves both");
+
+static const char *write_at(const struct coir_write *op)
+{
+    return (const char *)op->buf + op->result;
+}
+
+static size_t write_left(const struct coir_write *op)
+{
+    return coir_io_length(op->len - op->result);
+}
+
+static int write_attempt(struct coir_task *t)
+{
+    const struct coir_write *op = (const struct coir_write *)t;
+    const struct iovec iov = { (void *)write_at(op), write_left(op) };
+
+    return writev_now(op->fd, &iov, 1);
+}
+
+static int write_block(struct coir_task *t)
+{
+    const struct coir_write *op = (const struct coir_write *)t;
+
+    return coir_errno(write(op->fd, write_at(op), write_left(op)));
+}
+
+static void write_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
+{
+    const struct coir_write *op = (const struct coir_write *)t;
+
+    io_uring_prep_write(sqe, op->fd, write_at(op), (unsigned)write_left(op), (uint64_t)-1);
+}
+
+static const struct coir_io_kind write_kind = {
+    .name = "coir_write",
+    .events = POLLOUT,
+    .opcode = IORING_OP_WRITE,
+    .attempt = write_attempt,
+    .block = write_block,
+    .prepare = write_prepare,
+};
+
+coir_step coir_write_resume(struct coir_task *t)
+{
+    struct coir_write *op = (struct coir_write *)t;
+
+    if (t->state == 0 && !coir_op_begins(t, &op->io, &write_kind, op->fd,
+                                         coir_check_buffer(t, op->fd, op->buf, op->len, "coir_write")))
+        return COIR_PARK_;
+    return coir_op_ends(t, &op->io, &op->result);
+}
+
+coir_step coir_write_all_resume(struct coir_task *t)
+{
+    struct coir_write *op = (struct coir_write *)t;
+    int check = 1;
+
+    if (t->state == 0)
+        check = coir_check_buffer(t, op->fd, op->buf, op->len, "coir_write_all");
+    if (check > 0 && t->state == 0 && !coir_io_begin(t, &op->io, &write_kind, op->fd))
+        return COIR_PARK_;
+    for (;;) {
+        const int res = check > 0 ? op->io.res : check;
+        if (res < 0)
+            t->status = res;
+        else
+            op->result += (size_t)res;
+        if (res <= 0 || op->result == op->len)
+            break;
+        if (!coir_io_begin(t, &op->io, &write_kind, op->fd))
+            return COIR_PARK_;
+    }
+    t->state = COIR_LEFT_;
+    return COIR_DONE_;
+}
+
+/* ---- readv, writev ---- */
+
+static int check_iov(struct coir_task *t, int fd, const struct iovec *iov, int n, const char *name)
+{
+    size_t sum = 0;
+
+    if (fd < 0)
+        return -EBADF;
+    if (n < 0 || n > IOV_MAX)
+        return -EINVAL;
+    if (n == 0)
+        return 0;
+    if (coir_check_pointer(t, iov, name) < 0)
+        return -EFAULT;
+    for (int i = 0; i < n; i++) {
+        if ((!iov[i].iov_base && iov[i].iov_len) || coir_arguments_live(t, iov[i].iov_base, name))
+            return -EFAULT;
+        sum += iov[i].iov_len;
+    }
+    return sum != 0;
+}
+
+static int readv_attempt(struct coir_task *t)
+{
+    const struct coir_readv *op = (const struct coir_readv *)t;
+
+    return readv_now(op->fd, op->iov, op->iovcnt);
+}
+
+static int readv_block(struct coir_task *t)
+{
+    const struct coir_readv *op = (const struct coir_readv *)t;
+
+    return coir_errno(readv(op->fd, op->iov, op->iovcnt));
+}
+
+static void readv_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
+{
+    const struct coir_readv *op = (const struct coir_readv *)t;
+
+    io_uring_prep_readv(sqe, op->fd, op->iov, (unsigned)op->iovcnt, (uint64_t)-1);
+}
+
+static const struct coir_io_kind readv_kind = {
+    .name = "coir_readv",
+    .events = POLLIN,
+    .opcode = IORING_OP_READV,
+    .attempt = readv_attempt,
+    .block = readv_block,
+    .prepare = readv_prepare,
+};
+
+coir_step coir_readv_resume(struct coir_task *t)
+{
+    struct coir_readv *op = (struct coir_readv *)t;
+
+    if (t->state == 0 && !coir_op_begins(t, &op->io, &readv_kind, op->fd,
+                                         check_iov(t, op->fd, op->iov, op->iovcnt, "coir_readv")))
+        return COIR_PARK_;
+    return coir_op_ends(t, &op->io, &op->result);
+}
+
+static int writev_attempt(struct coir_task *t)
+{
+    const struct coir_writev *op = (const struct coir_writev *)t;
+
+    return writev_now(op->fd, op->iov, op->iovcnt);
+}
+
+static int writev_block(struct coir_task *t)
+{
+    const struct coir_writev *op = (const struct coir_writev *)t;
+
+    return coir_errno(writev(op->fd, op->iov, op->iovcnt));
+}
+
+static void writev_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
+{
+    const struct coir_writev *op = (const struct coir_writev *)t;
+
+    io_uring_prep_writev(sqe, op->fd, op->iov, (unsigned)op->iovcnt, (uint64_t)-1);
+}
+
+static const struct coir_io_kind writev_kind = {
+    .name = "coir_writev",
+    .events = POLLOUT,
+    .opcode = IORING_OP_WRITEV,
+    .attempt = writev_attempt,
+    .block = writev_block,
+    .prepare = writev_prepare,
+};
+
+coir_step coir_writev_resume(struct coir_task *t)
+{
+    struct coir_writev *op = (struct coir_writev *)t;
+
+    if (t->state == 0 && !coir_op_begins(t, &op->io, &writev_kind, op->fd,
+                                         check_iov(t, op->fd, op->iov, op->iovcnt, "coir_writev")))
+        return COIR_PARK_;
+    return coir_op_ends(t, &op->io, &op->result);
+}
+
+/* ---- poll ---- */
+
+static int poll_attempt(struct coir_task *t)
+{
+    const struct coir_poll *op = (const struct coir_poll *)t;
+    struct pollfd p = { .fd = op->fd, .events = (short)op->events };
+    const int n = poll(&p, 1, 0);
+
+    if (n < 0)
+        return -errno;
+    return n == 0 ? -EAGAIN : p.revents & POLLNVAL ? -EBADF : p.revents;
+}
+
+static void poll_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
+{
+    const struct coir_poll *op = (const struct coir_poll *)t;
+
+    io_uring_prep_poll_add(sqe, op->fd, (unsigned)op->events);
+}
+
+static const struct coir_io_kind poll_kind = {
+    .name = "coir_poll",
+    .events = COIR_IO_ANY,
+    .opcode = IORING_OP_POLL_ADD,
+    .attempt = poll_attempt,
+    .prepare = poll_prepare,
+};
+
+coir_step coir_poll_resume(struct coir_task *t)
+{
+    struct coir_poll *op = (struct coir_poll *)t;
+
+    if (t->state == 0 && !coir_op_begins(t, &op->io, &poll_kind, op->fd, op->fd < 0 ? -EBADF
+                                         : coir_arguments_live(t, NULL, "coir_poll") ? -EFAULT : 1))
+        return COIR_PARK_;
+    return coir_op_ends_int(t, &op->io, &op->result);
+}
+
+/* ---- close ---- */
+
+static int close_attempt(struct coir_task *t)
+{
+    const struct coir_close *op = (const struct coir_close *)t;
+    const int res = close(op->fd);
+
+    return res < 0 && errno != EINTR ? -errno : 0;   /* Linux has closed it, also when a signal came */
+}
+
+static void close_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
+{
+    io_uring_prep_close(sqe, ((const struct coir_close *)t)->fd);
+}
+
+static const struct coir_io_kind close_kind = {
+    .name = "coir_close",
+    .opcode = IORING_OP_CLOSE,
+    .always = true,
+    .attempt = close_attempt,
+    .prepare = close_prepare,
+};
+
+enum { CLOSING = 1, QUIETING = 2 };
+
+coir_step coir_close_resume(struct coir_task *t)
+{
+    struct coir_close *op = (struct coir_close *)t;
+    struct coir_plane *p = coir_plane_here();
+
+    if (t->state == CLOSING)
+        return coir_op_ends_int(t, &op->io, NULL);
+    if (t->state == 0) {
+        struct coir_fd *e = coir_fd_find(&p->fds, op->fd);
+        op->io.res = op->fd < 0 || (e && e->closer) ? -EBADF : coir_arguments_live(t, NULL, "coir_close");
+        if (op->io.res < 0)
+            return coir_op_ends_int(t, &op->io, NULL);
+        if (!coir_fd_quiet(p, op->fd, t)) {
+            t->state = QUIETING;
+            return COIR_PARK_;
+        }
+    }
+    coir_fd_forget(p, op->fd);
+    /* Without a number the close itself is no wait on the descriptor, which may be opened again before
+     * it is reaped. */
+    if (!coir_io_begin(t, &op->io, &close_kind, -1))
+        return COIR_PARK_;
+    return coir_op_ends_int(t, &op->io, NULL);
+}
+
+/* ---- splice ---- */
+
+static int splice_now(const struct coir_splice *op, unsigned flags)
+{
+    off64_t in = op->off_in, out = op->off_out;
+
+    return coir_errno(splice(op->fd_in, in < 0 ? NULL : &in, op->fd_out, out < 0 ? NULL : &out,
+                             coir_io_length(op->len), op->flags | flags));
+}
+
+static int splice_attempt(struct coir_task *t)
+{
+    const struct coir_splice *op = (const struct coir_splice *)t;
+
+    return splice_now(op, SPLICE_F_NONBLOCK);
+}
+
+static int splice_block(struct coir_task *t)
+{
+    return splice_now((const struct coir_splice *)t, 0);
+}
+
+static void splice_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
+{
+    const struct coir_splice *op = (const struct coir_splice *)t;
+
+    io_uring_prep_splice(sqe, op->fd_in, op->off_in, op->fd_out, op->off_out, (unsigned)coir_io_length(op->len),
+                         op->flags);
+}
+
+static const struct coir_io_kind splice_kind = {
+    .name = "coir_splice",
+    .events = POLLIN,
+    .opcode = IORING_OP_SPLICE,
+    .attempt = splice_attempt,
+    .block = splice_block,
+    .prepare = splice_prepare,
+};
+
+coir_step coir_splice_resume(struct coir_task *t)
+{
+    struct coir_splice *op = (struct coir_splice *)t;
+
+    if (t->state == 0 && !coir_op_begins(t, &op->io, &splice_kind, op->fd_in,
+                                         op->fd_in < 0 || op->fd_out < 0 ? -EBADF
+                                         : coir_arguments_live(t, NULL, "coir_splice") ? -EFAULT : op->len != 0))
+        return COIR_PARK_;
+    return coir_op_ends(t, &op->io, &op->result);
+}
+
+/* ---- pipes ---- */
+
+int coir_pipe(int fds[2])
+{
+    const struct coir_shard *s = coir_shard_here();
+
+    return pipe2(fds, O_CLOEXEC | (s && s->plane->kind->nonblocking ? O_NONBLOCK : 0)) < 0 ? -errno : 0;
+}

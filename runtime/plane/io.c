@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of an operation, whichever plane drives it: begun, or ended at once in a cancelled scope; listed
+ * under its descriptor; cancelled through its task; ended once. And how a close finds an end to all of them.
+ */
+#include "runtime/plane/plane.h"
+#include "runtime/task/workers.h"
+
+/* In a cancelled scope a socket operation is tried once without waiting, anything else is not started. */
+static int in_cancelled_scope(struct coir_task *t, const struct coir_io_kind *kind)
+{
+    if (!kind->events && !kind->always)
+        return -ECANCELED;
+    coir_count_syscall();
+    const int res = kind->attempt(t);
+    return res == -EAGAIN ? -ECANCELED : res;
+}
+
+/* At the end: the oldest is served first. There are hardly ever more than two. */
+static void list(struct coir_fd *e, struct coir_io *io)
+{
+    struct coir_io **at = &e->waits;
+
+    while (*at)
+        at = &(*at)->next;
+    io->next = NULL;
+    io->link = at;
+    *at = io;
+}
+
+static void unlist(struct coir_io *io)
+{
+    if (!io->link)
+        return;
+    *io->link = io->next;
+    if (io->next)
+        io->next->link = io->link;
+    io->link = NULL;
+}
+
+/* 0, or why nothing may begin on the descriptor. */
+static int enlist(struct coir_plane *p, struct coir_io *io)
+{
+    struct coir_fd *e;
+
+    io->link = NULL;
+    if (io->fd < 0)
+        return 0;
+    e = coir_fd_get(&p->fds, io->fd);
+    if (!e)
+        return -ENOMEM;
+    if (e->closer)
+        return e->closer == io->task ? 0 : -EBADF;
+    list(e, io);
+    return 0;
+}
+
+bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd)
+{
+    struct coir_plane *p = coir_plane_here();
+
+    io->kind = kind;
+    io->task = t;
+    io->fd = fd;
+    io->state = io->asked = io->owed = io->tries = 0;
+    if (coir_cancelled_(t)) {
+        io->res = in_cancelled_scope(t, kind);
+        return true;
+    }
+    io->res = enlist(p, io);
+    if (io->res < 0)
+        return true;
+    p->shard->stats.submissions++;
+    if (!p->kind->begin(p, io)) {
+        p->shard->stats.completions++;
+        unlist(io);
+        return true;
+    }
+    p->in_flight++;
+    p->in_flight_files += !kind->events;
+    t->state = 1;
+    t->waits_for = io;
+    t->abort = coir_io_abort;
+    return false;
+}
+
+void coir_io_abort(struct coir_task *t)
+{
+    struct coir_io *io = t->waits_for;
+    struct coir_plane *p = coir_plane_here();
+
+    if (io->asked)
+        return;
+    io->asked = 1;
+    p->kind->cancel(p, io);
+}
+
+void coir_io_ended(struct coir_plane *p, struct coir_io *io, int res)
+{
+    COIR_ASSERT(p->in_flight > 0);
+    io->res = res;
+    p->in_flight--;
+    p->in_flight_files -= !io->kind->events;
+    p->shard->stats.completions++;
+    unlist(io);
+    coir_wake(io->task);
+    if (io->fd >= 0)
+        coir_fd_rests(p, io->fd);
+}
+
+/* ---- closing ---- */
+
+bool coir_fd_quiet(struct coir_plane *p, int fd, struct coir_task *closer)
+{
+    struct coir_fd *e = coir_fd_find(&p->fds, fd);
+    struct coir_io *next;
+
+    if (!e)
+        return true;
+    e->closer = closer;
+    if (e->guest && e->guest->leave(e->guest))
+        e->guest = NULL;
+    for (struct coir_io *io = e->waits; io; io = next) {
+        next = io->next;
+        coir_io_abort(io->task);
+    }
+    if (!e->waits && !e->guest)
+        e->closer = NULL;
+    return !e->closer;
+}
+
+void coir_fd_forget(struct coir_plane *p, int fd)
+{
+    struct coir_fd *e = coir_fd_find(&p->fds, fd);
+
+    if (e)
+        e->known = false;
+}
+
+void coir_fd_rests(struct coir_plane *p, int fd)
+{
+    struct coir_fd *e = coir_fd_find(&p->fds, fd);
+    struct coir_task *closer = e->closer;
+
+    if (!closer || e->waits || e->guest)
+        return;
+    e->closer = NULL;
+    if (closer->state != 0)                  /* else it is still asking, and sees for itself */
+        coir_wake(closer);
+}
+
+/* ---- on a pool ---- */
+
+_Static_assert(sizeof(struct coir_job) <= sizeof ((struct coir_io *)0)->spare, "a job fits into an operation");
+
+static struct coir_job *job_of(struct coir_io *io)
+{
+    return (struct coir_job *)(void *)io->spare;
+}
+
+static struct coir_io *io_of(struct coir_job *job)
+{
+    return (struct coir_io *)(void *)((char *)job - offsetof(struct coir_io, spare));
+}
+
+/* On the pool's thread; the shard leaves the operation alone meanwhile. */
+static void run_io(struct coir_job *job)
+{
+    struct coir_io *io = io_of(job);
+    int (*const call)(struct coir_task *) = io->kind->block ? io->kind->block : io->kind->attempt;
+
+    do
+        io->res = call(io->task);
+    while (io->res == -EINTR);
+}
+
+static void io_is_home(struct coir_shard *s, struct coir_job *job)
+{
+    coir_io_ended(s->plane, io_of(job), io_of(job)->res);
+}
+
+bool coir_io_on_pool(struct coir_plane *p, struct coir_io *io)
+{
+    io->state = COIR_IO_ON_POOL;
+    io->res = coir_workers_submit(coir_file_workers(p->shard->run), job_of(io), run_io, io_is_home);
+    return io->res == 0;
+}
+
+bool coir_io_off_pool(struct coir_plane *p, struct coir_io *io)
+{
+    return coir_workers_revoke(coir_file_workers(p->shard->run), job_of(io));
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A plane is what a shard asks the kernel through: the ring, or epoll. This is all that the scheduler and the
+ * operations know of it.
+ *
+ * An operation is described once, by a struct coir_io_kind: its system call, and how to say the same to the
+ * ring. A plane drives any kind: it makes it happen, leaves the result in io->res and wakes io->task, once,
+ * when the kernel has let go of it. A plane never runs a body: completions only queue their tasks, from
+ * coir_plane_wait and coir_plane_cancel.
+ *
+ *          begin              kernel is done           body of the leaf
+ *   op ----------> in flight ----------------> queued -----------------> io->res
+ *                      |  cancel: asks; the end still comes through the same door
+ */
+#ifndef COIR_RUNTIME_PLANE_PLANE_H
+#define COIR_RUNTIME_PLANE_PLANE_H
+
+#include <coir/io.h>
+#include <poll.h>
+
+#include "runtime/base/fault.h"
+#include "runtime/plane/fds.h"
+#include "runtime/task/home.h"
+
+struct io_uring_sqe;
+struct coir_plane;
+
+enum { COIR_IO_BEGUN, COIR_IO_ON_POOL, COIR_IO_PLANES_OWN };   /* io->state: the planes add theirs */
+enum { COIR_IO_ANY = -1 };
+
+/* What an operation is. Static and constant. */
+struct coir_io_kind {
+    const char *name;
+    /* POLLIN or POLLOUT: it waits for a descriptor, `attempt` does not block and says -EAGAIN;
+     * COIR_IO_ANY: for what its coir_poll says. 0: it may block, in the disk or elsewhere, and runs on a
+     * pool where the ring cannot do it. */
+    short events;
+    uint8_t opcode;                      /* IORING_OP_..., looked up in what the ring offers */
+    bool always;                         /* is done in a cancelled scope too */
+    int (*attempt)(struct coir_task *t); /* the system call: its result, or a negative errno */
+    /* Where events != 0 and the descriptor may turn out to be a file, which nothing can wait for: the
+     * call that may block, for a pool's thread. NULL: then -EPERM. */
+    int (*block)(struct coir_task *t);
+    /* NULL: the ring has no such operation */
+    void (*prepare)(struct coir_task *t, struct io_uring_sqe *sqe);
+    /* For what has more than one completion, and for the plane's own: called for each instead of ending
+     * the io, with the CQE's flags. Only on the ring. */
+    void (*shot)(struct coir_plane *p, struct coir_io *io, int res, unsigned flags);
+};
+
+/* One a shard; planes put their own behind it. */
+struct coir_plane {
+    const struct coir_plane_kind *kind;
+    struct coir_shard *shard;
+    struct coir_fds fds;                 /* who waits on which descriptor */
+    unsigned in_flight;                  /* operations that have begun and not ended */
+    /* of those, the ones that end by themselves: no peer, no time is needed */
+    unsigned in_flight_files;
+};
+
+struct coir_plane_options {
+    unsigned entries;                    /* of the submission queue */
+    const char *features;                /* COIR_URING */
+};
+
+struct coir_plane_kind {
+    const char *name;
+    bool nonblocking;                    /* descriptors that coir itself opens are made O_NONBLOCK */
+    /* Makes one for `s`, on its thread. 0; or a negative errno, with the reason in `why`. */
+    int (*open)(struct coir_shard *s, const struct coir_plane_options *o, struct coir_plane **out, char *why, size_t len);
+    /* Gives everything back; nothing is in flight. */
+    void (*close)(struct coir_plane *p);
+    /* Begins io, whose kind, task and fd are set. False: it has ended already, with io->res. */
+    bool (*begin)(struct coir_plane *p, struct coir_io *io);
+    /* Asks an io in flight to stop; -ECANCELED, or its success, comes the usual way. */
+    void (*cancel)(struct coir_plane *p, struct coir_io *io);
+    /* Submits what was begun and reaps what has ended. Waits up to `timeout` ns for something to reap
+     * (0: does not wait, COIR_NEVER: for ever), or until nudged. May return early. */
+    void (*wait)(struct coir_plane *p, int64_t timeout);
+    /* Makes the wait of `p` return. Any thread; `from` is the plane of the shard that this thread is, or
+     * NULL: then by eventfd. One system call. */
+    void (*nudge)(struct coir_plane *p, struct coir_plane *from);
+    /* A descriptor that polls readable when `wait` would reap something. */
+    int (*fd)(struct coir_plane *p);
+};
+
+extern const struct coir_plane_kind coir_uring, coir_epoll;
+
+/* What io waits for. */
+static inline short coir_io_events(const struct coir_io *io)
+{
+    return io->kind->events == COIR_IO_ANY ? (short)((struct coir_poll *)io->task)->events : io->kind->events;
+}
+
+/* ---- for operations (io.c) ---- */
+
+/* Begins an operation of `t`, whose argument checks have passed. True: it has ended, io->res holds what
+ * the kernel said. False: return COIR_PARK_; the body runs again, once, with io->res. */
+bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd);
+
+/* ---- for planes (io.c) ---- */
+
+/* Runs io on the pool for blocking calls; it ends as any other. False: it has ended already (no thread
+ * to be had). */
+bool coir_io_on_pool(struct coir_plane *p, struct coir_io *io);
+/* Takes it back from there. True: it has not begun and is the caller's again. */
+bool coir_io_off_pool(struct coir_plane *p, struct coir_io *io);
+
+/* The kernel has let go of io: takes it off its descriptor, and wakes its task. */
+void coir_io_ended(struct coir_plane *p, struct coir_io *io, int res);
+
+/* The abort of a task that waits for a struct coir_io; by it coir_dump knows one. */
+void coir_io_abort(struct coir_task *t);
+
+/* ---- for closing (io.c) ---- */
+
+/* Begins to end everything on `fd` for the coir_close `closer`. True: nothing is left. False: park;
+ * `closer` is woken when nothing is. -EBADF semantics are the caller's: an entry whose closer is set
+ * already belongs to another. */
+bool coir_fd_quiet(struct coir_plane *p, int fd, struct coir_task *closer);
+
+/* The descriptor is about to be closed: what the plane remembers of it no longer holds. */
+void coir_fd_forget(struct coir_plane *p, int fd);
+
+/* Something on `fd` has ended: wakes a closer that waited for it. */
+void coir_fd_rests(struct coir_plane *p, int fd);
+
+static inline struct coir_plane *coir_plane_here(void)
+{
+    return coir_shard_here()->plane;
+}
+
+/* Wakes the plane of another shard by its eventfd, when a cheaper way has failed (run.c). */
+void coir_nudge_by_eventfd(struct coir_runtime *run, unsigned shard);
+
+/* A system call made for the plane or an operation: counted, so that tests can assert how many there are. */
+static inline void coir_count_syscall(void)
+{
+    coir_shard_here()->stats.syscalls++;
+}
+
+#endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring plane: real operations, one submit a turn of the loop.
+ *
+ * Invariants:
+ *   1. An io has a slot from its first send until its last completion; only that ends it (or its end on the pool). A cancel's own
+ *      completion means nothing.
+ *   2. Every submission queue entry is taken by coir_uring_sqe, which zeroes it, and tagged by whoever takes it in the same breath.
+ *   3. A full submission queue, also one the kernel does not take (EBUSY, EAGAIN), delays: operations and cancels wait in lists in
+ *      the frames of their ios and go first at the next turn. Nothing is dropped and nothing needs memory to be cancelled.
+ *   4. No body runs in here.
+ */
+#include "runtime/plane/uring.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ---- slots ---- */
+
+static int take_slot(struct coir_uring_plane *p, struct coir_io *io)
+{
+    if (p->free_slot == p->n_slots) {
+        const uint32_t n = p->n_slots ? p->n_slots * 2 : 64;
+        struct coir_slot *grown = coir_alloc_fails() ? NULL : realloc(p->slots, n * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        for (uint32_t i = p->n_slots; i < n; i++)
+            grown[i] = (struct coir_slot){ .next_free = i + 1 };
+        p->slots = grown;
+        p->n_slots = n;
+    }
+    struct coir_slot *slot = &p->slots[p->free_slot];
+    io->slot = p->free_slot;
+    p->free_slot = slot->next_free;
+    slot->io = io;
+    return 0;
+}
+
+void coir_uring_free_slot(struct coir_uring_plane *p, struct coir_io *io)
+{
+    struct coir_slot *slot = &p->slots[io->slot];
+
+    slot->io = NULL;
+    slot->generation++;
+    slot->next_free = p->free_slot;
+    p->free_slot = io->slot;
+}
+
+static uint64_t tag(const struct coir_uring_plane *p, const struct coir_io *io)
+{
+    return (uint64_t)p->slots[io->slot].generation << 32 | io->slot;
+}
+
+/* ---- sending ---- */
+
+static int submit(struct coir_uring_plane *p)
+{
+    coir_count_syscall();
+    return io_uring_submit(&p->ring);
+}
+
+struct io_uring_sqe *coir_uring_sqe(struct coir_uring_plane *p)
+{
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&p->ring);
+
+    if (!sqe && submit(p) > 0)
+        sqe = io_uring_get_sqe(&p->ring);
+    if (sqe)
+        memset(sqe, 0, sizeof *sqe);
+    return sqe;
+}
+
+/* Puts io into the queue as its state says: the operation itself, or a wait for its descriptor. */
+static bool put(struct coir_uring_plane *p, struct coir_io *io)
+{
+    struct io_uring_sqe *sqe = coir_uring_sqe(p);
+
+    if (!sqe)
+        return false;
+    if (io->state == COIR_IO_POLLING)
+        io_uring_prep_poll_add(sqe, io->fd, (unsigned)coir_io_events(io));
+    else
+        io->kind->prepare(io->task, sqe);
+    io_uring_sqe_set_data64(sqe, tag(p, io));
+    io->owed = 1;
+    return true;
+}
+
+static void put_later(struct coir_uring_plane *p, struct coir_io *io)
+{
+    io->spare[1] = (void *)(uintptr_t)io->state;
+    io->state = COIR_IO_UNSENT;
+    io->spare[0] = NULL;
+    *p->unsent_end = io;
+    p->unsent_end = (struct coir_io **)(void *)&io->spare[0];
+}
+
+static void send_as(struct coir_uring_plane *p, struct coir_io *io, uint8_t state)
+{
+    io->state = state;
+    if (p->unsent || !put(p, io))
+        put_later(p, io);
+}
+
+int coir_uring_send(struct coir_uring_plane *p, struct coir_io *io)
+{
+    if (take_slot(p, io) < 0)
+        return -ENOMEM;
+    send_as(p, io, COIR_IO_IN_RING);
+    return 0;
+}
+
+static bool ring_has(const struct coir_uring_plane *p, const struct coir_io_kind *kind)
+{
+    return kind->prepare && coir_uring_can(p, kind->opcode);
+}
+
+static bool ended_at_once(struct coir_io *io, int res)
+{
+    io->res = res;
+    return false;
+}
+
+/* What the ring cannot do: the call itself, when its descriptor is ready, or on the pool. */
+static bool begin_without(struct coir_uring_plane *p, struct coir_io *io)
+{
+    if (!io->kind->events && !io->kind->always)
+        return coir_io_on_pool(&p->base, io);
+    coir_count_syscall();
+    const int res = io->kind->attempt(io->task);
+    if (res != -EAGAIN || io->fd < 0)
+        return ended_at_once(io, res);
+    if (take_slot(p, io) < 0)
+        return ended_at_once(io, -ENOMEM);
+    send_as(p, io, COIR_IO_POLLING);
+    return true;
+}
+
+static bool uring_begin(struct coir_plane *plane, struct coir_io *io)
+{
+    struct coir_uring_plane *p = coir_uring_self(plane);
+    const int fault = coir_syscall_fault();
+    int err;
+
+    if (fault)
+        return ended_at_once(io, fault);
+    if (!ring_has(p, io->kind))
+        return begin_without(p, io);
+    err = coir_uring_send(p, io);
+    return err ? ended_at_once(io, err) : true;
+}
+
+/* ---- cancelling ---- */
+
+static void unsend(struct coir_uring_plane *p, struct coir_io *io)
+{
+    struct coir_io **at = &p->unsent;
+
+    while (*at != io)
+        at = (struct coir_io **)(void *)&(*at)->spare[0];
+    *at = io->spare[0];
+    if (!*at)
+        p->unsent_end = at;
+}
+
+static bool put_cancel(struct coir_uring_plane *p, struct coir_io *io)
+{
+    struct io_uring_sqe *sqe = coir_uring_sqe(p);
+
+    if (!sqe)
+        return false;
+    io_uring_prep_cancel64(sqe, tag(p, io), 0);
+    io_uring_sqe_set_data64(sqe, COIR_SLOT_IGNORE);
+    return true;
+}
+
+void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io)
+{
+    struct coir_uring_plane *p = coir_uring_self(plane);
+
+    if (io->state == COIR_IO_ON_POOL) {
+        if (coir_io_off_pool(plane, io))
+            coir_io_ended(plane, io, -ECANCELED);
+    } else if (io->state == COIR_IO_UNSENT) {
+        unsend(p, io);
+        coir_uring_free_slot(p, io);
+        coir_io_ended(plane, io, -ECANCELED);
+    } else if (!put_cancel(p, io)) {
+        io->spare[1] = p->uncancelled;
+        p->uncancelled = io;
+    }
+}
+
+static void forget_cancel(struct coir_uring_plane *p, const struct coir_io *io)
+{
+    struct coir_io **at = &p->uncancelled;
+
+    while (*at && *at != io)
+        at = (struct coir_io **)(void *)&(*at)->spare[1];
+    if (*at)
+        *at = io->spare[1];
+}
+
+/* What found no place, cancels first: they make some. */
+static void send_what_waits(struct coir_uring_plane *p)
+{
+    struct coir_io *io;
+
+    while ((io = p->uncancelled) && put_cancel(p, io))
+        p->uncancelled = io->spare[1];
+    while ((io = p->unsent)) {
+        io->state = (uint8_t)(uintptr_t)io->spare[1];
+        if (!put(p, io)) {
+            io->state = COIR_IO_UNSENT;
+            return;
+        }
+        p->unsent = io->spare[0];
+        if (!p->unsent)
+            p->unsent_end = &p->unsent;
+    }
+}
+
+/* ---- completions ---- */
+
+static void end(struct coir_uring_plane *p, struct coir_io *io, int res)
+{
+    if (io->asked) {
+        forget_cancel(p, io);
+        if (res == -EINTR || res == -EAGAIN)     /* how some operations say that they were cancelled */
+            res = -ECANCELED;
+    }
+    coir_uring_free_slot(p, io);
+    coir_io_ended(&p->base, io, res);
+}
+
+/* A file operation that says "again" is sent again, a few times, then done on the pool. */
+static void again(struct coir_uring_plane *p, struct coir_io *io)
+{
+    if (++io->tries < COIR_IO_TRIES) {
+        send_as(p, io, COIR_IO_IN_RING);
+        return;
+    }
+    coir_uring_free_slot(p, io);
+    if (!coir_io_on_pool(&p->base, io))
+        coir_io_ended(&p->base, io, io->res);
+}
+
+/* Its descriptor is ready: the operation is sent again, or tried where the ring has no such. */
+static void polled(struct coir_uring_plane *p, struct coir_io *io, int res)
+{
+    if (res < 0) {
+        end(p, io, res);
+    } else if (ring_has(p, io->kind)) {
+        send_as(p, io, COIR_IO_IN_RING);
+    } else {
+        coir_count_syscall();
+        res = io->kind->attempt(io->task);
+        if (res == -EAGAIN && !io->asked)
+            send_as(p, io, COIR_IO_POLLING);
+        else
+            end(p, io, res);
+    }
+}
+
+static void completed(struct coir_uring_plane *p, struct coir_io *io, int res, unsigned flags)
+{
+    if (io->kind->shot) {
+        if (!(flags & IORING_CQE_F_MORE))
+            io->owed = 0;
+        io->kind->shot(&p->base, io, res, flags);
+        return;
+    }
+    io->owed = 0;
+    if (io->state == COIR_IO_POLLING)
+        polled(p, io, res);
+    else if (res == -EINTR && !io->asked)
+        send_as(p, io, COIR_IO_IN_RING);
+    else if (res == -EAGAIN && !io->asked && io->kind->events)
+        send_as(p, io, COIR_IO_POLLING);     /* the descriptor is O_NONBLOCK */
+    else if (res == -EAGAIN && !io->asked)
+        again(p, io);
+    else
+        end(p, io, res);
+}
+
+static void complete(struct coir_uring_plane *p, uint64_t data, int res, unsigned flags)
+{
+    const uint32_t slot = (uint32_t)data, generation = (uint32_t)(data >> 32);
+
+    if (slot == COIR_SLOT_NUDGING && res < 0)
+        coir_nudge_by_eventfd(p->base.shard->run, generation);
+    if (slot >= COIR_SLOT_NUDGING)
+        return;
+    if (slot >= p->n_slots || !p->slots[slot].io || p->slots[slot].generation != generation) {
+        p->base.shard->stats.stale++;
+        return;
+    }
+    completed(p, p->slots[slot].io, res, flags);
+}
+
+unsigned coir_uring_reap(struct coir_uring_plane *p)
+{
+    struct io_uring_cqe *cqe;
+    unsigned head, n = 0;
+
+    io_uring_for_each_cqe(&p->ring, head, cqe) {
+        complete(p, cqe->user_data, cqe->res, cqe->flags);
+        n++;
+    }
+    io_uring_cq_advance(&p->ring, n);
+    return n;
+}
+
+/* ---- waiting ---- */
+
+static bool kernel_has_work(const struct coir_uring_plane *p)
+{
+    return __atomic_load_n(p->ring.sq.kflags, __ATOMIC_RELAXED) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
+}
+
+void coir_uring_enter(struct coir_uring_plane *p, int64_t timeout)
+{
+    struct __kernel_timespec ts = { .tv_sec = timeout / COIR_S, .tv_nsec = timeout % COIR_S };
+    struct io_uring_cqe *cqe;
+    int res;
+
+    if (timeout == 0) {
+        if (!io_uring_sq_ready(&p->ring) && !kernel_has_work(p) && (p->features & COIR_RING_COOP))
+            return;
+        coir_count_syscall();
+        res = io_uring_submit_and_get_events(&p->ring);
+    } else {
+        coir_count_syscall();
+        res = io_uring_submit_and_wait_timeout(&p->ring, &cqe, 1, timeout == COIR_NEVER ? NULL : &ts, NULL);
+    }
+    /* -ETIME and -EINTR are ordinary. -EBUSY: reap first. -EAGAIN: the kernel is short of memory; with
+     * nothing to reap only time helps. */
+    if (res == -EAGAIN && !io_uring_cq_ready(&p->ring))
+        poll(NULL, 0, 1);
+}
+
+static void uring_wait(struct coir_plane *plane, int64_t timeout)
+{
+    struct coir_uring_plane *p = coir_uring_self(plane);
+
+    send_what_waits(p);
+    if (p->unsent || p->uncancelled || io_uring_cq_ready(&p->ring))
+        timeout = 0;
+    coir_uring_enter(p, timeout);
+    coir_uring_reap(p);
+    if (p->registered >= 0) {
+        uint64_t count;
+        coir_count_syscall();
+        if (read(p->registered, &count, sizeof count) < 0)
+            return;
+    }
+}
+
+/* ---- being woken ---- */
+
+static void wake_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
+{
+    struct coir_uring_plane *p = (struct coir_uring_plane *)(void *)t;
+
+    io_uring_prep_read(sqe, p->wake, &p->wake_count, sizeof p->wake_count, 0);
+}
+
+static void wake_shot(struct coir_plane *plane, struct coir_io *io, int res, unsigned flags)
+{
+    struct coir_uring_plane *p = coir_uring_self(plane);
+
+    (void)res;
+    (void)flags;
+    if (!p->closing)
+        send_as(p, io, COIR_IO_IN_RING);
+    else
+        coir_uring_free_slot(p, io);
+}
+
+static const struct coir_io_kind wake_kind = {
+    .name = "wake",
+    .opcode = IORING_OP_READ,
+    .prepare = wake_prepare,
+    .shot = wake_shot,
+};
+
+void coir_uring_arm_wake(struct coir_uring_plane *p)
+{
+    p->wake_io.kind = &wake_kind;
+    p->wake_io.task = (struct coir_task *)(void *)p;
+    p->wake_io.fd = p->wake;
+    COIR_ASSERT(coir_uring_send(p, &p->wake_io) == 0);
+}
+
+static bool nudge_by_message(struct coir_uring_plane *p, struct coir_plane *from)
+{
+    struct coir_uring_plane *f = coir_uring_self(from);
+    struct io_uring_sqe *sqe;
+
+    if (!(f->features & p->features & COIR_RING_MSG) || !(sqe = coir_uring_sqe(f)))
+        return false;
+    io_uring_prep_msg_ring(sqe, p->ring.ring_fd, 0, COIR_SLOT_NUDGED, 0);
+    io_uring_sqe_set_data64(sqe, (uint64_t)p->base.shard->id << 32 | COIR_SLOT_NUDGING);
+    return submit(f) > 0;
+}
+
+static void uring_nudge(struct coir_plane *plane, struct coir_plane *from)
+{
+    struct coir_uring_plane *p = coir_uring_self(plane);
+    const uint64_t one = 1;
+
+    if (from && from->kind == &coir_uring && nudge_by_message(p, from))
+        return;
+    if (from)
+        from->shard->stats.syscalls++;
+    while (write(p->wake, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
+static int uring_fd(struct coir_plane *plane)
+{
+    struct coir_uring_plane *p = coir_uring_self(plane);
+
+    if (p->registered >= 0)
+        return p->registered;
+    p->registered = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (p->registered < 0)
+        return -errno;
+    const int err = io_uring_register_eventfd(&p->ring, p->registered);
+    if (err < 0) {
+        close(p->registered);
+        p->registered = -1;
+        return err;
+    }
+    return p->registered;
+}
+
+const struct coir_plane_kind coir_uring = {
+    .name = "uring",
+    .open = coir_uring_open,
+    .close = coir_uring_close,
+    .begin = uring_begin,
+    .cancel = coir_uring_cancel,
+    .wait = uring_wait,
+    .nudge = uring_nudge,
+    .fd = uring_fd,
+};

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring plane's state, for the files that make it up: uring.c (operations, waiting), uring_setup.c
+ * (probing, features, life) and what keeps multishot requests. Nobody else includes this.
+ *
+ * How an operation is named to the kernel: user_data is a slot of a table and the slot's generation, so that
+ * a completion for something that is over is counted and dropped, whatever the kernel or a late cancel sends.
+ *
+ *      63         32 31          0
+ *     | generation  |    slot     |     slots COIR_SLOT_... stand for what has no operation
+ */
+#ifndef COIR_RUNTIME_PLANE_URING_H
+#define COIR_RUNTIME_PLANE_URING_H
+
+#include <liburing.h>
+
+#include "runtime/plane/plane.h"
+
+enum {
+    COIR_RING_ENTRIES = 256,
+    COIR_RING_CQ_FACTOR = 4,         /* completions may come in bursts: multishot, cancels */
+    COIR_IO_TRIES = 16,              /* -EAGAIN from a file, before it goes to the pool */
+};
+
+/* io->state, besides plane.h's */
+enum {
+    COIR_IO_IN_RING = COIR_IO_PLANES_OWN,   /* the kernel has it, or has it in the submission queue */
+    COIR_IO_POLLING,                 /* the kernel waits for its descriptor; then it is tried */
+    COIR_IO_UNSENT,                  /* waits for a place in the submission queue */
+};
+
+#define COIR_SLOT_IGNORE 0xffffffffu     /* cancels: their own completion says nothing */
+#define COIR_SLOT_NUDGED 0xfffffffeu     /* another shard's MSG_RING */
+#define COIR_SLOT_NUDGING 0xfffffffdu    /* our MSG_RING failed; the generation is the other's shard */
+
+/* Optional features of the ring: each can be switched off by COIR_URING=-name. Their names stand in
+ * uring_setup.c. */
+enum {
+    COIR_RING_DEFER = 1,             /* DEFER_TASKRUN and SINGLE_ISSUER, 6.1 */
+    COIR_RING_COOP = 2,              /* COOP_TASKRUN and TASKRUN_FLAG, 5.19 */
+    COIR_RING_SUBMIT_ALL = 4,        /* 5.18 */
+    COIR_RING_MSG = 8,               /* MSG_RING, 5.18 */
+    COIR_RING_MULTISHOT = 16,        /* accept 5.19, receive 6.0 */
+    COIR_RING_BUFRING = 32,          /* provided buffers as a ring, 5.19 */
+    COIR_RING_EXT = 64,              /* a timeout in io_uring_enter, 5.11: always there */
+};
+
+struct coir_slot {
+    struct coir_io *io;              /* NULL: free */
+    uint32_t generation;
+    uint32_t next_free;
+};
+
+struct coir_uring_plane {
+    struct coir_plane base;
+    struct io_uring ring;
+    unsigned features;
+    uint8_t can[(IORING_OP_LAST + 64 + 7) / 8];    /* opcodes the kernel has */
+
+    struct coir_slot *slots;
+    uint32_t n_slots, free_slot;
+
+    struct coir_io *unsent, **unsent_end;          /* linked by spare[0]; see COIR_IO_UNSENT */
+    /* asked to stop, no place for the cancel yet; linked by spare[1] */
+    struct coir_io *uncancelled;
+
+    int wake;                        /* an eventfd: threads that are no shard write, the ring reads */
+    uint64_t wake_count;
+    struct coir_io wake_io;          /* the read of it */
+    int registered;                  /* the eventfd that `fd` made, registered with the ring; or -1 */
+    bool closing;
+
+    void *buffers;                   /* uring_buffers.c: provided buffers, made when first used */
+};
+
+static inline struct coir_uring_plane *coir_uring_self(struct coir_plane *p)
+{
+    return coir_container_of(p, struct coir_uring_plane, base);
+}
+
+static inline bool coir_uring_can(const struct coir_uring_plane *p, unsigned opcode)
+{
+    return p->can[opcode / 8] >> opcode % 8 & 1;
+}
+
+/* uring_setup.c */
+int coir_uring_open(struct coir_shard *s, const struct coir_plane_options *o, struct coir_plane **out, char *why,
+                    size_t len);
+void coir_uring_close(struct coir_plane *plane);
+
+/* uring.c */
+/* A place in the submission queue, zeroed, or NULL: then something has to be reaped first. */
+struct io_uring_sqe *coir_uring_sqe(struct coir_uring_plane *p);
+/* Sends io by its kind's prepare, now or when there is room. 0 or -ENOMEM. */
+int coir_uring_send(struct coir_uring_plane *p, struct coir_io *io);
+/* The kernel owes io nothing more. */
+void coir_uring_free_slot(struct coir_uring_plane *p, struct coir_io *io);
+void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io);
+/* Enters the kernel once: submits everything, and waits up to `timeout` ns for one completion. */
+void coir_uring_enter(struct coir_uring_plane *p, int64_t timeout);
+/* Handles what has been completed. */
+unsigned coir_uring_reap(struct coir_uring_plane *p);
+/* Arms the read of the wake eventfd. */
+void coir_uring_arm_wake(struct coir_uring_plane *p);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters, for whoever asks. Those that live elsewhere (the pool's) are fetched here.
+ */
+#include <coir/see.h>
+
+#include "runtime/shard/run.h"
+
+int coir_stats(unsigned shard, struct coir_stats *out)
+{
+    const struct coir_runtime *run = coir_run_current();
+    const struct coir_shard *s = run && shard < run->n ? run->shard[shard] : NULL;
+
+    if (!s)
+        return -EINVAL;
+    *out = s->stats;
+    out->allocations = s->pool.allocs;
+    out->chunks = s->pool.chunk_allocs;
+    return 0;
+}
+
+const char *coir_plane_name(void)
+{
+    return coir_shard_here() ? coir_shard_here()->plane->kind->name : "";
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loop of a shard. One turn: letters are delivered, ready tasks run, the kernel is asked, timers fire.
+ * Whatever happens in the last two only queues tasks; bodies run in one place, step().
+ *
+ * Scheduling is a function of the inputs: FIFO, a fixed number of steps a turn, timers in order of deadline.
+ * No clock decides who runs next.
+ */
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/shard/run.h"
+
+enum {
+    TURN_STEPS = 256,                /* before the kernel is asked again */
+    SCRIBBLE = 8192,
+    SPIN_MAX = 50000, SPIN_MIN = 1000,   /* ns */
+};
+
+int64_t coir_now(void)
+{
+    const struct coir_shard *s = coir_shard_here();
+
+    return s && s->virtual_now >= 0 ? s->virtual_now : coir_clock_monotonic();
+}
+
+bool coir_time_is_virtual(void)
+{
+    return coir_shard_here() && coir_shard_here()->virtual_now >= 0;
+}
+
+/* ---- running tasks ---- */
+
+/* Torture: nothing that a body left on the C stack survives. */
+static __attribute__((noinline)) void scribble(void)
+{
+    volatile unsigned char dead[SCRIBBLE];
+
+    memset((void *)dead, 0xA5, sizeof dead);
+}
+
+/* Resumes `t`, and while somebody ends whoever awaits them. */
+static void step(struct coir_shard *s, struct coir_task *t)
+{
+    coir_here.budget = COIR_STEP_AWAITS;
+    s->stats.steps++;
+    for (;;) {
+        if (COIR_UNLIKELY(s->torture))
+            scribble();
+        if (t->body(t).parked)
+            return;
+        struct coir_task *up = t->awaiter;
+        if (!up)
+            break;
+        s->ended = t;
+        t = up;
+    }
+    if (COIR_UNLIKELY(t->flags & COIR_TASK_AWAY_))
+        coir_away_ended(t);
+    else
+        coir_member_ended(t);
+}
+
+static void run_ready(struct coir_shard *s)
+{
+    struct coir_task *t;
+    unsigned n = 0;
+
+    while (n < TURN_STEPS && (t = coir_queue_pop(&s->ready))) {
+        step(s, t);
+        n++;
+    }
+    if (n > s->stats.queue_high)
+        s->stats.queue_high = n;
+    if ((t = coir_queue_pop(&s->background)))    /* one a turn, whatever the others do */
+        step(s, t);
+}
+
+static void deliver(struct coir_shard *s)
+{
+    struct coir_msg *next;
+
+    for (struct coir_msg *m = coir_inbox_take_all(&s->inbox); m; m = next) {
+        struct coir_letter *letter = coir_container_of(m, struct coir_letter, msg);
+        next = m->next;
+        s->stats.messages++;
+        letter->deliver(s, letter);
+    }
+}
+
+static void fire_timers(struct coir_shard *s)
+{
+    struct coir_timer *timer;
+    int64_t now;
+
+    if (!s->wheel.count)
+        return;
+    now = coir_now();
+    while ((timer = coir_wheel_pop(&s->wheel, now))) {
+        struct coir_alarm *alarm = coir_container_of(timer, struct coir_alarm, timer);
+        alarm->fire(alarm);
+    }
+}
+
+/* ---- being busy, being over ---- */
+
+static void count_busy(struct coir_shard *s)
+{
+    struct coir_runtime *run = s->run;
+    const bool has = s->root.live > 0;
+    int off = (int)s->arrived;
+
+    if (has && !s->counted)
+        __atomic_add_fetch(&run->busy, 1, __ATOMIC_SEQ_CST);
+    if (!has && s->counted)
+        off++;
+    s->counted = has;
+    s->arrived = 0;
+    if (off && __atomic_sub_fetch(&run->busy, off, __ATOMIC_SEQ_CST) == 0)
+        coir_run_nudge_all(run);
+}
+
+static bool is_over(const struct coir_shard *s)
+{
+    return __atomic_load_n(&s->run->main_ended, __ATOMIC_SEQ_CST) && !s->counted
+        && __atomic_load_n(&s->run->busy, __ATOMIC_SEQ_CST) == 0;
+}
+
+/* Everything on the shard is cancelled once, when that is asked for and no shield is open. */
+static void stop_if_asked(struct coir_shard *s)
+{
+    const struct coir_runtime *run = s->run;
+    const bool asked = __atomic_load_n(&run->stop_asked, __ATOMIC_ACQUIRE)
+        || (__atomic_load_n(&run->main_ended, __ATOMIC_ACQUIRE) && !run->options.drain);
+
+    if (asked && !s->stopped && !s->shields) {
+        s->stopped = true;
+        coir_group_cancel(&s->root);
+    }
+}
+
+/* ---- sleeping ---- */
+
+int64_t coir_loop_next(struct coir_shard *s)
+{
+    if (s->ready.head || s->background.head || !coir_inbox_empty(&s->inbox))
+        return 0;
+    return s->wheel.count ? coir_wheel_next(&s->wheel) : COIR_NEVER;
+}
+
+/* Nothing here can ever happen by itself: no timer, no I/O, nobody outside who was asked for something. */
+static bool is_dead(struct coir_shard *s)
+{
+    return !s->wheel.count && !s->plane->in_flight && __atomic_load_n(&s->external, __ATOMIC_ACQUIRE) == 0;
+}
+
+static bool all_inboxes_empty(const struct coir_runtime *run)
+{
+    for (unsigned i = 0; i < run->n; i++) {
+        if (!coir_inbox_empty(&run->shard[i]->inbox))
+            return false;
+    }
+    return true;
+}
+
+/* Called with `dead` counted: true when every shard is, and no letter is under way. */
+static bool everybody_is_dead(const struct coir_runtime *run)
+{
+    return __atomic_load_n(&run->dead, __ATOMIC_SEQ_CST) == (int)run->n && all_inboxes_empty(run)
+        && __atomic_load_n(&run->busy, __ATOMIC_SEQ_CST) > 0;
+}
+
+static void deadlock(struct coir_shard *s)
+{
+    struct coir_runtime *run = s->run;
+
+    if (__atomic_exchange_n(&run->deadlocked, 1, __ATOMIC_SEQ_CST)) {
+        fprintf(stderr, "coir: shard %u: these tasks were cancelled and went to sleep again; they are abandoned\n", s->id);
+        coir_dump(stderr);
+        coir_group_abandon(&s->root);
+        return;
+    }
+    fprintf(stderr, "coir: everything is asleep, and nothing can wake it:\n");
+    coir_dump(stderr);
+    __atomic_store_n(&run->stop_asked, 1, __ATOMIC_RELEASE);
+    coir_run_nudge_all(run);
+}
+
+/* Looks for letters a while before going to sleep, as long as that pays and others are awake to send some. */
+static bool spin(struct coir_shard *s)
+{
+    int64_t until;
+
+    if (s->run->n == 1 || s->virtual_now >= 0 || __atomic_load_n(&s->run->awake, __ATOMIC_RELAXED) < 2)
+        return false;
+    until = coir_clock_monotonic() + s->spin;
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (!coir_inbox_empty(&s->inbox)) {
+                s->spin = s->spin * 2 < SPIN_MAX ? s->spin * 2 : SPIN_MAX;
+                return true;
+            }
+            coir_cpu_relax();
+        }
+    } while (coir_clock_monotonic() < until);
+    s->spin = s->spin / 2 > SPIN_MIN ? s->spin / 2 : SPIN_MIN;
+    return false;
+}
+
+/* Waits in the kernel until `until`. The order is the inbox's: `asleep` first, then a last look at it. */
+static void sleep_until(struct coir_shard *s, int64_t until)
+{
+    struct coir_runtime *run = s->run;
+    const bool dead = until == COIR_NEVER && is_dead(s);
+    int64_t timeout = COIR_NEVER;
+
+    if (spin(s))
+        return;
+    __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
+    __atomic_sub_fetch(&run->awake, 1, __ATOMIC_RELAXED);
+    if (dead)
+        __atomic_add_fetch(&run->dead, 1, __ATOMIC_SEQ_CST);
+    if (until != COIR_NEVER) {
+        timeout = until - coir_now();
+        timeout = timeout < 0 ? 0 : timeout;
+    }
+    if (!coir_inbox_empty(&s->inbox) || is_over(s))
+        timeout = 0;
+    if (dead && everybody_is_dead(run)) {
+        timeout = 0;
+        deadlock(s);
+    }
+    s->plane->kind->wait(s->plane, timeout);
+    __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&run->awake, 1, __ATOMIC_RELAXED);
+    if (dead)
+        __atomic_sub_fetch(&run->dead, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Idle under virtual time: what the kernel has is taken first, what ends by itself is waited for, then
+ * time jumps. */
+static void jump(struct coir_shard *s)
+{
+    s->plane->kind->wait(s->plane, 0);
+    if (coir_loop_next(s) == 0)
+        return;
+    if (s->plane->in_flight_files || __atomic_load_n(&s->external, __ATOMIC_ACQUIRE) > 0 || !s->wheel.count)
+        sleep_until(s, COIR_NEVER);
+    else
+        s->virtual_now = coir_wheel_next_exact(&s->wheel);
+}
+
+bool coir_loop_turn(struct coir_shard *s, bool may_wait)
+{
+    int64_t next;
+
+    s->stack_top = (uintptr_t)__builtin_frame_address(0);
+    s->stats.turns++;
+    deliver(s);
+    count_busy(s);
+    stop_if_asked(s);
+    run_ready(s);
+    count_busy(s);
+    if (is_over(s))
+        return false;
+    next = coir_loop_next(s);
+    if (next == 0 || !may_wait)
+        s->plane->kind->wait(s->plane, 0);
+    else if (s->virtual_now >= 0)
+        jump(s);
+    else
+        sleep_until(s, next);
+    fire_timers(s);
+    return true;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A run: the shards of one coir_run, what they share, and when it is over.
+ *
+ * It is over when the main task has ended and nobody is busy. `busy` counts: one for each shard whose root
+ * group has members, and one for each letter under way that will make a member (coir_spawn_on). Who posts
+ * such a letter counts it before posting; the shard that gets it counts its own first and only then the
+ * letter off. So `busy` cannot be 0 while work is under way.
+ */
+#ifndef COIR_RUNTIME_SHARD_RUN_H
+#define COIR_RUNTIME_SHARD_RUN_H
+
+#include <pthread.h>
+
+#include "runtime/plane/plane.h"
+#include "runtime/task/home.h"
+#include "runtime/task/workers.h"
+
+enum { COIR_FILE_THREADS = 8 };
+
+struct coir_runtime {
+    struct coir_options options;
+    const struct coir_plane_kind *kind;
+    bool probed;                             /* no plane was asked for by name */
+    bool torture;                            /* the program was built with COIR_TORTURE */
+    unsigned n;                              /* shards */
+    struct coir_shard *shard[COIR_MAX_SHARDS];
+    pthread_t thread[COIR_MAX_SHARDS];       /* of shards 1 to n - 1 */
+    struct coir_pool_depot depot;
+
+    pthread_mutex_t pools_lock;              /* over the list; pools are only added */
+    struct coir_workers *pools;
+    struct coir_workers *files;              /* atomic: the pool "file", once it is there */
+
+    struct coir_reaper main_reaper;
+    int status;                              /* of the main task */
+    /* foreign.c: the epoll set and the timerfd of a shard in another loop */
+    int watch, clock;
+    int main_ended;                          /* atomic */
+    int stop_asked;                          /* atomic: cancel everything */
+    int busy;                                /* atomic: see above */
+    int awake;                               /* atomic: shards that are not asleep */
+    int dead;                                /* atomic: shards asleep with nothing to wait for */
+    int deadlocked;                          /* atomic */
+};
+
+/* The run of this process, or NULL: there is one at a time. */
+struct coir_runtime *coir_run_current(void);
+
+/* Makes shard `id` on the calling thread: it is coir_here's from now on. 0 or a negative errno, said on
+ * stderr. */
+int coir_shard_begin(struct coir_runtime *run, unsigned id);
+/* Gives it back: every task has ended. */
+void coir_shard_end(struct coir_shard *s);
+
+/* run.c */
+int coir_run_begin(struct coir_runtime **out, const struct coir_options *o, uint64_t abi);
+void coir_run_end(struct coir_runtime *run);
+/* Begins the main task on the calling shard. */
+void coir_run_start_main(struct coir_runtime *run, struct coir_task *main);
+/* Wakes every shard, to look at what has changed in the run. */
+void coir_run_nudge_all(struct coir_runtime *run);
+
+/* A named pool, made with `limit` threads if it is not there yet; NULL: no memory. Any shard's thread. */
+struct coir_workers *coir_run_workers(struct coir_runtime *run, const char *name, unsigned limit);
+
+/* away.c: a child that was sent here has ended. */
+void coir_away_ended(struct coir_task *t);
+
+/* loop.c */
+/* One round: letters, tasks, the kernel, timers; waits if `may_wait` and nothing is ready. False: the
+ * run is over. */
+bool coir_loop_turn(struct coir_shard *s, bool may_wait);
+/* When the shard wants its next turn by itself: 0 now, COIR_NEVER; in ns of coir_now(). */
+int64_t coir_loop_next(struct coir_shard *s);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Heap frames: coir_new and coir_free, and the reports of what was made and never ran.
+ *
+ * A heap frame lies behind a struct coir_birth. Until it begins it hangs in a list of its thread's (a
+ * shard's, or for threads that are none one behind a lock), so that a forgotten one can be named; once it
+ * begins the same links make it a member of its group.
+ *
+ * On no shard's thread frames come from malloc, since pools belong to shards; `bare` remembers that.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/task/home.h"
+
+static pthread_mutex_t bare_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct coir_birth *bare_unborn;
+
+static void unborn_push(struct coir_birth **list, struct coir_birth *b)
+{
+    b->prev = NULL;
+    b->next = *list;
+    if (b->next)
+        b->next->prev = b;
+    *list = b;
+}
+
+static void unborn_remove(struct coir_birth **list, struct coir_birth *b)
+{
+    if (b->next)
+        b->next->prev = b->prev;
+    if (b->prev)
+        b->prev->next = b->next;
+    else
+        *list = b->next;
+}
+
+struct coir_task *coir_frame_new_(size_t size, coir_step (*body)(struct coir_task *), const struct coir_site *site)
+{
+    struct coir_shard *s = coir_shard_here();
+    const size_t whole = sizeof(struct coir_birth) + size;
+    struct coir_birth *b;
+    struct coir_task *t;
+
+    if (whole > UINT32_MAX)
+        return NULL;
+    b = s ? coir_pool_alloc(&s->pool, whole) : coir_alloc_fails() ? NULL : malloc(whole);
+    if (!b)
+        return NULL;
+    t = coir_born(b);
+#ifdef COIR_TORTURE
+    memset(t, 0xA5, size);
+#endif
+    b->group = NULL;
+    b->site = site;
+    b->size = (uint32_t)whole;
+    b->bare = !s;
+    b->reaper = NULL;
+    coir_lazy_(t, body, site);
+    t->flags |= COIR_TASK_HEAP_;
+    if (s) {
+        unborn_push(&s->unborn, b);
+    } else {
+        pthread_mutex_lock(&bare_lock);
+        unborn_push(&bare_unborn, b);
+        pthread_mutex_unlock(&bare_lock);
+    }
+    return t;
+}
+
+void coir_frame_begins(struct coir_task *t)
+{
+    struct coir_birth *b = coir_birth_of(t);
+
+    COIR_ASSERT(t->flags & COIR_TASK_LAZY_);
+    t->flags &= (uint8_t)~COIR_TASK_LAZY_;
+    if (!b->bare) {
+        unborn_remove(&coir_shard_here()->unborn, b);
+        return;
+    }
+    pthread_mutex_lock(&bare_lock);
+    unborn_remove(&bare_unborn, b);
+    pthread_mutex_unlock(&bare_lock);
+}
+
+void coir_frame_free(struct coir_task *t)
+{
+    struct coir_birth *b = coir_birth_of(t);
+
+    if (b->bare)
+        free(b);
+    else
+        coir_pool_free(&coir_shard_here()->pool, b, b->size);
+}
+
+static void report(const struct coir_birth *b)
+{
+    fprintf(stderr, "coir: task %s made at %s:%u never ran: was an await or a spawn forgotten?\n", b->site->task,
+            b->site->file, b->site->line);
+}
+
+void coir_free(struct coir_task *t)
+{
+    if (!t)
+        return;
+    COIR_ASSERT(t->flags & COIR_TASK_HEAP_);
+    if (t->flags & COIR_TASK_LAZY_) {
+        report(coir_birth_of(t));
+        coir_frame_begins(t);
+    }
+    coir_frame_free(t);
+}
+
+void coir_discard(struct coir_task *t)
+{
+    if (!t)
+        return;
+    coir_frame_begins(t);
+    coir_frame_free(t);
+}
+
+size_t coir_report_unborn(struct coir_birth **list)
+{
+    size_t n = 0;
+
+    for (struct coir_birth *b; (b = *list); n++) {
+        report(b);
+        *list = b->next;
+        if (b->next)
+            b->next->prev = NULL;
+        coir_frame_free(coir_born(b));
+    }
+    return n;
+}
+
+size_t coir_report_unborn_bare(void)
+{
+    pthread_mutex_lock(&bare_lock);
+    const size_t n = coir_report_unborn(&bare_unborn);
+    pthread_mutex_unlock(&bare_lock);
+    return n;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Groups: who owns what is spawned.
+ *
+ * Members are heap frames, linked through their struct coir_birth, and have no awaiter: their end comes to
+ * coir_member_ended. A group hangs in the list of the scope it was opened in, so that cancelling that scope
+ * finds it.
+ *
+ * Invariants: 1. live is the number of links in first..last. 2. spawners wait only while live == limit; a
+ * place that becomes free goes to the oldest at once, by spawning its task then and there, so nobody barges.
+ * 3. waiter is set only while live > 0.
+ */
+#include <stdlib.h>
+
+#include "runtime/task/home.h"
+
+static void group_misused(const struct coir_group *g, const char *what)
+{
+    const struct coir_site *at = g->opener ? g->opener->site : NULL;
+
+    fprintf(stderr, "coir: %s (the opener last parked at %s:%u)\n", what, at ? at->file : "?", at ? at->line : 0);
+    abort();
+}
+
+void coir_group_begin(struct coir_group *g, struct coir_task *opener, struct coir_scope *outer, uint32_t limit)
+{
+    coir_scope_begin(&g->scope, outer, COIR_SCOPE_GROUP_);
+    g->opener = opener;
+    g->first = g->last = NULL;
+    g->waiter = NULL;
+    g->spawners = NULL;
+    g->spawners_end = &g->spawners;
+    g->live = 0;
+    g->limit = limit;
+    g->status = 0;
+    g->open = 1;
+    g->closing = 0;
+    if (opener && (opener->flags & COIR_TASK_SHIELD_))
+        g->scope.shield = COIR_SHIELDED_BY_FINALLY_;
+    g->next = NULL;
+    g->link = NULL;
+    if (!outer)
+        return;
+    g->link = &outer->groups;
+    g->next = outer->groups;
+    if (g->next)
+        g->next->link = &g->next;
+    outer->groups = g;
+}
+
+void coir_group_open_(struct coir_task *opener, struct coir_group *g, struct coir_group_options o)
+{
+    opener->flags |= COIR_TASK_GROUPS_;
+    coir_group_begin(g, opener, opener->scope, o.limit);
+}
+
+static void group_end(struct coir_group *g)
+{
+    coir_scope_end(&g->scope);
+    g->open = 0;
+    if (!g->link)
+        return;
+    *g->link = g->next;
+    if (g->next)
+        g->next->link = g->link;
+}
+
+/* ---- members ---- */
+
+void coir_group_adopt(struct coir_group *g, struct coir_task *t)
+{
+    struct coir_shard *s = coir_shard_here();
+    struct coir_birth *b = coir_birth_of(t);
+
+    t->scope = &g->scope;
+    b->group = g;
+    b->next = NULL;
+    b->prev = g->last;
+    if (g->last)
+        g->last->next = b;
+    else
+        g->first = b;
+    g->last = b;
+    g->live++;
+    s->stats.tasks++;
+    s->stats.live++;
+    coir_ready_on(s, t);
+}
+
+void coir_group_abandon(struct coir_group *g)
+{
+    coir_shard_here()->stats.live -= g->live;
+    g->first = g->last = NULL;
+    g->live = 0;
+}
+
+static bool group_is_full(const struct coir_group *g)
+{
+    return g->limit && g->live >= g->limit;
+}
+
+/* Spawning goes on until the group is waited for, and from inside while a member lives. */
+static void check_open(const struct coir_group *g)
+{
+    if (!g->open)
+        group_misused(g, "a task was spawned into a group that is not open");
+    if (g->closing && g->live == 0)
+        group_misused(g, "a task was spawned into a group that has been left");
+}
+
+int coir_spawn(struct coir_group *g, struct coir_task *t)
+{
+    if (!t)
+        return -ENOMEM;
+    check_open(g);
+    if (group_is_full(g)) {
+        coir_discard(t);
+        return -EAGAIN;
+    }
+    coir_frame_begins(t);
+    coir_group_adopt(g, t);
+    return 0;
+}
+
+int coir_detach(struct coir_task *t)
+{
+    return coir_spawn(&coir_shard_here()->root, t);
+}
+
+void coir_group_cancel(struct coir_group *g)
+{
+    coir_scope_cancel(&g->scope);
+}
+
+static void place_is_free(struct coir_group *g)
+{
+    struct coir_task *oldest = g->spawners;
+    struct coir_group_spawn *op = (struct coir_group_spawn *)oldest;
+
+    g->spawners = oldest->next;
+    if (!g->spawners)
+        g->spawners_end = &g->spawners;
+    coir_frame_begins(op->spawn);
+    coir_group_adopt(g, op->spawn);
+    coir_wake(oldest);
+}
+
+void coir_member_ended(struct coir_task *t)
+{
+    struct coir_shard *s = coir_shard_here();
+    struct coir_birth *b = coir_birth_of(t);
+    struct coir_group *g = b->group;
+    const int status = t->status;
+
+    *(b->prev ? &b->prev->next : &g->first) = b->next;
+    *(b->next ? &b->next->prev : &g->last) = b->prev;
+    g->live--;
+    s->stats.live--;
+    if (b->reaper)
+        b->reaper->ended(b->reaper, t);
+    coir_frame_free(t);
+    /* A cancelled member of a cancelled group has done as it was told. */
+    if (status < 0 && !g->status && g != &s->root && !(status == -ECANCELED && coir_group_is_cancelled(g))) {
+        g->status = status;
+        coir_scope_cancel(&g->scope);
+    }
+    while (g->spawners && !group_is_full(g))
+        place_is_free(g);
+    if (g->live == 0 && g->waiter) {
+        coir_wake(g->waiter);
+        g->waiter = NULL;
+    }
+}
+
+/* ---- the two operations ---- */
+
+static void spawn_abort(struct coir_task *t)
+{
+    struct coir_group_spawn *op = (struct coir_group_spawn *)t;
+    struct coir_task **at = &op->group->spawners;
+
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    if (!*at)
+        op->group->spawners_end = at;
+    coir_discard(op->spawn);
+    t->status = -ECANCELED;
+    coir_wake(t);
+}
+
+coir_step coir_group_spawn_resume(struct coir_task *t)
+{
+    struct coir_group_spawn *op = (struct coir_group_spawn *)t;
+    struct coir_group *g = op->group;
+
+    if (t->state == 1) {
+        t->state = COIR_LEFT_;
+        return COIR_DONE_;
+    }
+    if (op->spawn && (group_is_full(g) || g->spawners)) {
+        check_open(g);
+        if (!coir_cancelled_(t)) {
+            t->state = 1;
+            t->next = NULL;
+            *g->spawners_end = t;
+            g->spawners_end = &t->next;
+            t->abort = spawn_abort;
+            return COIR_PARK_;
+        }
+        coir_discard(op->spawn);
+        t->status = -ECANCELED;
+    } else {
+        t->status = coir_spawn(g, op->spawn);
+    }
+    t->state = COIR_LEFT_;
+    return COIR_DONE_;
+}
+
+/* Cancelling the wait cancels the members, and goes on waiting. */
+static void wait_abort(struct coir_task *t)
+{
+    struct coir_group_wait *op = (struct coir_group_wait *)t;
+
+    t->status = -ECANCELED;
+    coir_scope_cancel(&op->group->scope);
+}
+
+static coir_step wait_ends(struct coir_group_wait *op)
+{
+    group_end(op->group);
+    if (op->group->status)
+        op->task.status = op->group->status;
+    op->task.state = COIR_LEFT_;
+    return COIR_DONE_;
+}
+
+coir_step coir_group_wait_resume(struct coir_task *t)
+{
+    struct coir_group_wait *op = (struct coir_group_wait *)t;
+    struct coir_group *g = op->group;
+
+    if (t->state == 1)
+        return wait_ends(op);
+    if (!g->open || g->waiter)
+        group_misused(g, "a group is waited for that is not open, or by two tasks");
+    g->closing = 1;
+    if (g->live == 0)
+        return wait_ends(op);
+    t->state = 1;
+    g->waiter = t;
+    t->abort = wait_abort;
+    if (coir_cancelled_(t))
+        wait_abort(t);
+    return COIR_PARK_;
+}

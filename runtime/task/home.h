@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A shard, as the tasks that live on it see it: run queues, timers, inbox, memory, the root group, counters.
+ * The loop that turns it stands in runtime/shard, what moves bytes behind runtime/plane/plane.h; neither is
+ * known here.
+ *
+ * Everything is written on the shard's own thread, except `inbox` (any thread pushes), `asleep` and
+ * `external`.
+ *
+ * How a wake-up travels: whatever ends a wait calls coir_ready(leaf). The loop resumes the leaf, and when it
+ * has ended its awaiter, and so on upwards until somebody parks again: O(1) in the depth, and never from
+ * inside the one who woke it.
+ */
+#ifndef COIR_RUNTIME_TASK_HOME_H
+#define COIR_RUNTIME_TASK_HOME_H
+
+#include <coir/combine.h>
+#include <coir/group.h>
+#include <coir/see.h>
+#include <coir/shard.h>
+#include <coir/time.h>
+
+#include "runtime/base/assert.h"
+#include "runtime/base/inbox.h"
+#include "runtime/base/pool.h"
+#include "runtime/base/wheel.h"
+
+enum {
+    COIR_STEP_AWAITS = 128,             /* awaits a step may do before it goes to the tail */
+    COIR_MAX_SHARDS = 64,
+};
+#define COIR_PATIENCE (10 * COIR_S)     /* what is in coir_finally may take so long after a cancellation */
+
+struct coir_queue {
+    struct coir_task *head, **tail;
+};
+
+struct coir_plane;
+struct coir_runtime;
+
+/* A letter is a message that knows what it is for. It lies in its sender's object and is delivered on
+ * the shard's thread. */
+struct coir_letter {
+    struct coir_msg msg;
+    void (*deliver)(struct coir_shard *s, struct coir_letter *letter);
+};
+
+struct coir_shard {
+    struct coir_queue ready;            /* FIFO */
+    struct coir_queue background;       /* runs when `ready` is empty, or has had its turn */
+    struct coir_task *ended;            /* the child whose end resumed the running task: for coir_combine */
+    /* the C stack between the loop's frame and its end: memory no operation may use */
+    uintptr_t stack_top, stack_low;
+    bool torture;                       /* the program was built with COIR_TORTURE */
+
+    struct coir_wheel wheel;
+    int64_t virtual_now;                /* under COIR_TIME=virtual; else < 0 */
+    struct coir_pool pool;
+    struct coir_birth *unborn;          /* frames of coir_new that have not begun */
+    struct coir_group root;             /* owns what coir_detach and coir_spawn_on begin */
+    struct coir_task root_task;         /* the root group's opener: has no body, never runs */
+    struct coir_scope *visits, **visits_end;   /* scopes that cancelling still has to walk (scope.c) */
+    bool visiting;
+    unsigned shields;                   /* open coir_shield scopes: stopping waits for them */
+
+    struct coir_plane *plane;
+    struct coir_runtime *run;
+    unsigned id;
+    bool counted;                       /* holds one of the run's `busy`: see runtime/shard/run.h */
+    bool stopped;                       /* the root group has been cancelled */
+    unsigned arrived;                   /* letters of this turn that hold one of the run's `busy` */
+    int64_t spin;                       /* ns to look for letters before sleeping, adapted */
+    struct coir_stats stats;
+
+    struct coir_inbox inbox;
+    _Alignas(64) int asleep;            /* atomic: 1 while the loop waits in the kernel, or is about to */
+    /* atomic: waits that somebody outside the shard will end: cells, offloads, away */
+    int external;
+};
+
+struct coir_reaper {
+    void (*ended)(struct coir_reaper *r, const struct coir_task *t);   /* on the task's shard */
+};
+
+/* The allocator's view of a heap frame: lies right before it. */
+struct coir_birth {
+    struct coir_birth *prev, *next;     /* members of a group; before that, frames that have not begun */
+    struct coir_group *group;
+    const struct coir_site *site;       /* the coir_new */
+    uint32_t size;                      /* of the whole; 0: not from a pool */
+    uint32_t bare;                      /* made on no shard's thread */
+    struct coir_reaper *reaper;         /* who wants to know of its end before it is freed; NULL: nobody */
+};
+_Static_assert(sizeof(struct coir_birth) == 48, "a parked task costs 192 bytes: this, its header, its leaf's, 16 spare");
+_Static_assert(sizeof(struct coir_task) == 64, "one cache line");
+
+static inline struct coir_birth *coir_birth_of(struct coir_task *t)
+{
+    return (struct coir_birth *)t - 1;
+}
+
+static inline struct coir_task *coir_born(struct coir_birth *b)
+{
+    return (struct coir_task *)(b + 1);
+}
+
+static inline struct coir_shard *coir_shard_here(void)
+{
+    return coir_here.shard;
+}
+
+static inline void coir_queue_init(struct coir_queue *q)
+{
+    q->head = NULL;
+    q->tail = &q->head;
+}
+
+static inline void coir_queue_push(struct coir_queue *q, struct coir_task *t)
+{
+    t->next = NULL;
+    *q->tail = t;
+    q->tail = &t->next;
+}
+
+static inline struct coir_task *coir_queue_pop(struct coir_queue *q)
+{
+    struct coir_task *t = q->head;
+    if (t) {
+        q->head = t->next;
+        if (!q->head)
+            q->tail = &q->head;
+    }
+    return t;
+}
+
+/* Puts a task that is to be resumed at the tail of the run queue. On its shard; it must be in no queue. */
+static inline void coir_ready_on(struct coir_shard *s, struct coir_task *t)
+{
+    coir_queue_push(COIR_UNLIKELY(t->flags & COIR_TASK_BACKGROUND_) ? &s->background : &s->ready, t);
+}
+
+static inline void coir_ready(struct coir_task *t)
+{
+    coir_ready_on(coir_here.shard, t);
+}
+
+/* A parked leaf ends: nobody may abort it any more, and its body runs. */
+static inline void coir_wake(struct coir_task *leaf)
+{
+    leaf->abort = NULL;
+    coir_ready(leaf);
+}
+
+/* Delivers a letter on shard `s`; wakes it if it sleeps. Any thread; the letter is the shard's from now
+ * on. */
+void coir_post(struct coir_shard *s, struct coir_letter *letter);
+
+/* Counts a wait that an outsider ends (+1), or its end (-1): while there is one, silence is not a
+ * deadlock. Any thread. */
+static inline void coir_external(struct coir_shard *s, int by)
+{
+    __atomic_add_fetch(&s->external, by, __ATOMIC_RELAXED);
+}
+
+/* The run's pool for file operations, made when it is first needed; NULL for no memory. Any shard's
+ * thread (run.c). */
+struct coir_workers *coir_file_workers(struct coir_runtime *run);
+
+/* ---- law 1 at run time (live.c) ---- */
+
+/* 0; or -EFAULT, also left in t->status, when `t` itself or the memory at `p` lies on the C stack below
+ * the loop, where nothing survives an await; that is said on stderr, with the place. What the loop's
+ * caller holds is fine, and so is NULL. */
+static inline int coir_arguments_live(struct coir_task *t, const void *p, const char *operation);
+int coir_on_dead_stack(struct coir_task *t, const void *p, const char *operation) __attribute__((cold));
+
+static inline bool coir_is_live(const struct coir_shard *s, const void *p)
+{
+    return (uintptr_t)p >= s->stack_top || (uintptr_t)p < s->stack_low;
+}
+
+static inline int coir_arguments_live(struct coir_task *t, const void *p, const char *operation)
+{
+    const struct coir_shard *s = coir_shard_here();
+
+    if (COIR_LIKELY(coir_is_live(s, t) && coir_is_live(s, p)))
+        return 0;
+    return coir_on_dead_stack(t, coir_is_live(s, t) ? p : t, operation);
+}
+
+/* ---- frames (frame.c) ---- */
+
+/* A frame leaves the list of those that have not begun. */
+void coir_frame_begins(struct coir_task *t);
+/* Gives a heap frame's memory back, ended or not, without a report. */
+void coir_frame_free(struct coir_task *t);
+/* Frees a frame that will not begin, without a report: whoever took it has said why. NULL is allowed. */
+void coir_discard(struct coir_task *t);
+/* Names on stderr what was made and never ran, and frees it: at the end of a shard, and for threads that
+ * are none. */
+size_t coir_report_unborn(struct coir_birth **list);
+size_t coir_report_unborn_bare(void);
+
+/* ---- scopes (scope.c) ---- */
+
+/* Makes a scope of the given kind inside `outer`, without a deadline. */
+void coir_scope_begin(struct coir_scope *s, struct coir_scope *outer, int kind);
+/* Ends it: disarms what it armed. */
+void coir_scope_end(struct coir_scope *s);
+
+/* ---- groups (group.c) ---- */
+
+void coir_group_begin(struct coir_group *g, struct coir_task *opener, struct coir_scope *outer, uint32_t limit);
+/* Makes `t` a member, queued. The limit is not looked at. */
+void coir_group_adopt(struct coir_group *g, struct coir_task *t);
+/* A task without an awaiter has ended: it leaves its group and is freed. */
+void coir_member_ended(struct coir_task *t);
+/* Gives up members that cannot be woken: they are leaked, with what they hold. */
+void coir_group_abandon(struct coir_group *g);
+/* The group's own scope or one around it. */
+bool coir_group_is_cancelled(const struct coir_group *g);
+
+/* ---- combinators (combine.c) ---- */
+
+/* Hands every child of the combinator that owns scope `s` and has begun to coir_stop_kid. */
+void coir_combine_each(struct coir_scope *s, struct coir_shard *h, bool final);
+/* Walks one such child's chain; `final`: through coir_finally too (scope.c). */
+void coir_stop_kid(struct coir_shard *h, struct coir_task *kid, struct coir_scope *s, bool final);
+
+#endif

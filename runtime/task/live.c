@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Law 1, check (c): memory that is used across an await must not lie on the C stack below the loop's frame.
+ * The check itself is two comparisons (home.h); this is the message.
+ */
+#include "runtime/task/home.h"
+
+int coir_on_dead_stack(struct coir_task *t, const void *p, const char *operation)
+{
+    const struct coir_task *up = t->awaiter;
+    const struct coir_site *at = up ? up->site : NULL;
+
+    fprintf(stderr, "coir: %s: %s at %p lies on the C stack, which does not outlive an await: keep it in the frame (",
+            operation, p == (void *)t ? "its frame" : "memory it was given", p);
+    if (at)
+        fprintf(stderr, "awaited by %s at %s:%u)\n", at->task, at->file, at->line);
+    else
+        fprintf(stderr, "spawned)\n");
+    t->status = -EFAULT;
+    return -EFAULT;
+}

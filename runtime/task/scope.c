@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scopes: what is cancelled, and how whatever is parked under a scope learns of it.
+ *
+ * That a scope is cancelled is a state: who is about to suspend looks outwards through its scopes
+ * (coir_cancelled_). Who is parked already has to be woken, by a walk downwards: from the scope to the chains
+ * of awaits that run in it, down each to its leaf, whose `abort` asks it to stop; and into every group that
+ * was opened on the way.
+ *
+ * The walk keeps its work in a list, not on the C stack, since groups and combinators nest as deep as a
+ * program likes. No body runs inside it: an abort only queues its leaf or tells the plane. It stops at
+ * shields, and at running tasks, whose `awaiting` is NULL and who look for themselves.
+ */
+#include "runtime/task/home.h"
+
+static bool passes(const struct coir_scope *s, bool final, bool *cancelled)
+{
+    *cancelled = final ? s->overdue : s->cancelled;
+    return s->shield != COIR_SHIELDED_BY_CALL_;
+}
+
+static bool scope_is_cancelled(const struct coir_scope *s, bool final)
+{
+    bool cancelled;
+
+    for (; s; s = s->outer) {
+        const bool outwards = passes(s, final, &cancelled);
+
+        if (cancelled)
+            return true;
+        if (!outwards)
+            return false;
+        final |= s->shield == COIR_SHIELDED_BY_FINALLY_;
+    }
+    return false;
+}
+
+bool coir_cancelled_(const struct coir_task *t)
+{
+    return scope_is_cancelled(t->scope, t->flags & COIR_TASK_SHIELD_);
+}
+
+bool coir_group_is_cancelled(const struct coir_group *g)
+{
+    return scope_is_cancelled(&g->scope, false);
+}
+
+/* ---- the walk ---- */
+
+static void visit_later(struct coir_shard *h, struct coir_scope *s, bool final)
+{
+    if (final)
+        s->visiting |= 2;
+    if (s->visiting & 1)
+        return;
+    s->visiting |= 1;
+    s->visit = NULL;
+    *h->visits_end = s;
+    h->visits_end = &s->visit;
+}
+
+static void visit_groups(struct coir_shard *h, struct coir_scope *s, bool final)
+{
+    for (struct coir_group *g = s->groups; g; g = g->next)
+        visit_later(h, &g->scope, final);
+}
+
+static void report_overdue(const struct coir_task *t)
+{
+    fprintf(stderr, "coir: a task in coir_finally did not end within 10 s of its cancellation, and is cancelled "
+            "there too; it stands at %s:%u (task %s)\n", t->site ? t->site->file : "?", t->site ? t->site->line : 0,
+            t->site ? t->site->task : "?");
+}
+
+/* Walks from `t`, which runs in `s`, to the leaf of its chain. `final`: through coir_finally too. */
+static void stop_chain(struct coir_shard *h, struct coir_task *t, struct coir_scope *s, bool final)
+{
+    bool reported = false;
+
+    for (;; t = t->awaiting) {
+        if (t->flags & COIR_TASK_SHIELD_) {
+            if (!final)
+                return;
+            if (!reported)
+                report_overdue(t);
+            reported = true;
+        }
+        if (t->scope != s && t->scope) {
+            s = t->scope;
+            if (s->shield == COIR_SHIELDED_BY_CALL_ || (s->shield == COIR_SHIELDED_BY_FINALLY_ && !final))
+                return;
+            visit_groups(h, s, final);
+        }
+        if (!t->awaiting)
+            break;
+    }
+    if (t->abort)
+        t->abort(t);
+}
+
+static void visit(struct coir_shard *h, struct coir_scope *s, bool final)
+{
+    visit_groups(h, s, final);
+    if (s->kind == COIR_SCOPE_GROUP_) {
+        struct coir_group *g = coir_container_of(s, struct coir_group, scope);
+        for (struct coir_birth *b = g->first; b; b = b->next)
+            stop_chain(h, coir_born(b), s, final);
+    } else if (s->kind == COIR_SCOPE_COMBINE_) {
+        coir_combine_each(s, h, final);
+    } else {
+        stop_chain(h, s->owner, s, final);
+    }
+}
+
+void coir_stop_kid(struct coir_shard *h, struct coir_task *kid, struct coir_scope *s, bool final)
+{
+    stop_chain(h, kid, s, final);
+}
+
+static void walk(struct coir_scope *s, bool final)
+{
+    struct coir_shard *h = coir_shard_here();
+
+    visit_later(h, s, final);
+    if (h->visiting)
+        return;
+    h->visiting = true;
+    while ((s = h->visits)) {
+        const bool through = s->visiting & 2;
+        h->visits = s->visit;
+        if (!h->visits)
+            h->visits_end = &h->visits;
+        s->visiting = 0;
+        visit(h, s, through);
+    }
+    h->visiting = false;
+}
+
+/* ---- cancelling ---- */
+
+static void patience_ends(struct coir_alarm *a)
+{
+    struct coir_scope *s = coir_container_of(a, struct coir_scope, alarm);
+
+    s->overdue = 1;
+    walk(s, true);
+}
+
+static void cancel(struct coir_scope *s)
+{
+    struct coir_shard *h = coir_shard_here();
+
+    s->cancelled = 1;
+    if (coir_timer_armed(&s->alarm.timer))
+        coir_wheel_remove(&h->wheel, &s->alarm.timer);
+    s->alarm.fire = patience_ends;
+    coir_wheel_add(&h->wheel, &s->alarm.timer, coir_now() + COIR_PATIENCE);
+    walk(s, false);
+}
+
+void coir_scope_cancel(struct coir_scope *s)
+{
+    if (!s->cancelled)
+        cancel(s);
+}
+
+static void deadline_passes(struct coir_alarm *a)
+{
+    struct coir_scope *s = coir_container_of(a, struct coir_scope, alarm);
+
+    if (s->cancelled)
+        return;
+    /* Cancelled from outside already: then this deadline ended nothing. */
+    s->expired = !(s->shield == 0 && scope_is_cancelled(s->outer, false));
+    cancel(s);
+}
+
+/* ---- a scope's life ---- */
+
+void coir_scope_begin(struct coir_scope *s, struct coir_scope *outer, int kind)
+{
+    s->outer = outer;
+    s->owner = NULL;
+    s->groups = NULL;
+    s->visit = NULL;
+    s->alarm.timer.next = NULL;
+    s->kind = (uint8_t)kind;
+    s->cancelled = s->expired = s->shield = s->overdue = s->visiting = 0;
+}
+
+void coir_scope_end(struct coir_scope *s)
+{
+    if (coir_timer_armed(&s->alarm.timer))
+        coir_wheel_remove(&coir_shard_here()->wheel, &s->alarm.timer);
+}
+
+void coir_scope_open_(struct coir_scope *s, struct coir_task *child, int64_t deadline, bool shielded)
+{
+    struct coir_shard *h = coir_shard_here();
+
+    coir_scope_begin(s, child->scope, COIR_SCOPE_AWAIT_);
+    s->owner = child;
+    if (shielded) {
+        s->shield = COIR_SHIELDED_BY_CALL_;
+        h->shields++;
+    } else if (child->flags & COIR_TASK_SHIELD_) {
+        s->shield = COIR_SHIELDED_BY_FINALLY_;
+    }
+    child->flags &= (uint8_t)~COIR_TASK_SHIELD_;
+    child->scope = s;
+    if (deadline == COIR_NEVER)
+        return;
+    if (deadline <= coir_now()) {
+        s->expired = s->cancelled = 1;
+        return;
+    }
+    s->alarm.fire = deadline_passes;
+    coir_wheel_add(&h->wheel, &s->alarm.timer, deadline);
+}
+
+void coir_scope_shut_(struct coir_scope *s, struct coir_task *child)
+{
+    coir_scope_end(s);
+    if (s->shield == COIR_SHIELDED_BY_CALL_)
+        coir_shard_here()->shields--;
+    if (s->expired && child->status == -ECANCELED)
+        child->status = -ETIMEDOUT;
+}
