@@ -73,7 +73,7 @@ struct coir_cell_wait {
     coir_frame(int64_t);
     coir_args(struct coir_cell *cell;);
 };
-coir_declare(coir_cell_wait);
+coir_export(coir_cell_wait);
 
 #ifdef __cplusplus
 }

@@ -30,7 +30,7 @@ struct coir_combine {
     size_t live;
     int decided;
 };
-coir_declare(coir_combine);
+coir_export(coir_combine);
 
 enum { COIR_ALL_, COIR_ANY_, COIR_RACE_ };
 

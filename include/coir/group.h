@@ -68,7 +68,7 @@ struct coir_group_spawn {
     coir_frame_void;
     coir_args(struct coir_group *group; struct coir_task *spawn;);
 };
-coir_declare(coir_group_spawn);
+coir_export(coir_group_spawn);
 
 /* Closes the group: returns when every member has ended. The status is the first failure of a member;
  * without one, -ECANCELED if the wait itself was cancelled, which cancels the members and still waits
@@ -77,7 +77,7 @@ struct coir_group_wait {
     coir_frame_void;
     coir_args(struct coir_group *group;);
 };
-coir_declare(coir_group_wait);
+coir_export(coir_group_wait);
 
 #ifdef __cplusplus
 }

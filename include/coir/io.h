@@ -48,7 +48,7 @@ struct coir_poll {
     coir_args(int fd; int events;);
     struct coir_io io;
 };
-coir_declare(coir_poll);
+coir_export(coir_poll);
 
 /* read(2): from any descriptor, at its position where it has one. The result is 0 at the end. */
 struct coir_read {
@@ -56,7 +56,7 @@ struct coir_read {
     coir_args(int fd; void *buf; size_t len;);
     struct coir_io io;
 };
-coir_declare(coir_read);
+coir_export(coir_read);
 
 /* write(2). A peer that is gone is -EPIPE, never SIGPIPE. */
 struct coir_write {
@@ -64,7 +64,7 @@ struct coir_write {
     coir_args(int fd; const void *buf; size_t len;);
     struct coir_io io;
 };
-coir_declare(coir_write);
+coir_export(coir_write);
 
 /* Writes all of it; the result counts what was written, also when it failed. */
 struct coir_write_all {
@@ -72,7 +72,7 @@ struct coir_write_all {
     coir_args(int fd; const void *buf; size_t len;);
     struct coir_io io;
 };
-coir_declare(coir_write_all);
+coir_export(coir_write_all);
 
 /* readv(2) and writev(2): at most 1024 pieces, -EINVAL for more. `iov` and what it points at outlive the
  * await. */
@@ -81,14 +81,14 @@ struct coir_readv {
     coir_args(int fd; const struct iovec *iov; int iovcnt;);
     struct coir_io io;
 };
-coir_declare(coir_readv);
+coir_export(coir_readv);
 
 struct coir_writev {
     coir_frame(size_t);
     coir_args(int fd; const struct iovec *iov; int iovcnt;);
     struct coir_io io;
 };
-coir_declare(coir_writev);
+coir_export(coir_writev);
 
 /* Ends every wait of this shard on the descriptor with -ECANCELED, then closes it. Also in a cancelled
  * scope. */
@@ -97,7 +97,7 @@ struct coir_close {
     coir_args(int fd;);
     struct coir_io io;
 };
-coir_declare(coir_close);
+coir_export(coir_close);
 
 /* pipe2(2), close-on-exec: fds[0] reads, fds[1] writes. Does not suspend; any thread. 0 or a negative
  * errno. */
@@ -109,7 +109,7 @@ struct coir_splice {
     coir_args(int fd_in; int64_t off_in; int fd_out; int64_t off_out; size_t len; unsigned flags;);
     struct coir_io io;
 };
-coir_declare(coir_splice);
+coir_export(coir_splice);
 
 #ifdef __cplusplus
 }

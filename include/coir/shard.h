@@ -142,7 +142,7 @@ struct coir_pass {
     coir_frame_void;
     coir_no_args;
 };
-coir_declare(coir_pass);
+coir_export(coir_pass);
 
 /* From now on `f`, and what it awaits, runs on the background queue (true), which yields to the other
  * one, or on the usual. */

@@ -129,11 +129,14 @@ extern COIR_API __thread struct coir_here coir_here __attribute__((tls_model("in
 #define coir_args(...) union { struct { __VA_ARGS__ }; struct { __VA_ARGS__ } in; }
 #define coir_no_args union { struct { char coir_none_; } in; }
 
-/* Makes `name` awaitable in this file; in a header, without `static`, also from others. */
+/* Makes `name` awaitable in this file; in a header, without `static`, also from others. coir_export: the same
+ * in a header of a shared library that hides what it does not export. */
 #ifdef __cplusplus
 #define coir_declare(name) extern "C" coir_step name##_resume(struct coir_task *)
+#define coir_export(name) extern "C" COIR_API coir_step name##_resume(struct coir_task *)
 #else
 #define coir_declare(name) coir_step name##_resume(struct coir_task *)
+#define coir_export(name) COIR_API coir_step name##_resume(struct coir_task *)
 #endif
 
 /* The status a finished slot or frame ended with: 0, or a negative errno. */

@@ -26,7 +26,7 @@ struct coir_sleep_until {
     coir_args(int64_t at;);
     struct coir_alarm alarm;
 };
-coir_declare(coir_sleep_until);
+coir_export(coir_sleep_until);
 
 /* Sleeps for `ns` nanoseconds; 0 or less does not suspend. */
 struct coir_sleep {
@@ -34,7 +34,7 @@ struct coir_sleep {
     coir_args(int64_t ns;);
     struct coir_alarm alarm;
 };
-coir_declare(coir_sleep);
+coir_export(coir_sleep);
 
 #ifdef __cplusplus
 }
