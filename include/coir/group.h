@@ -70,7 +70,8 @@ struct coir_group_spawn {
 };
 coir_export(coir_group_spawn);
 
-/* Closes the group: returns when every member has ended. The status is the first failure of a member;
+/* Closes the group: returns when every member has ended. In the coir_finally of a task that failed it cancels
+ * them first. The status is the first failure of a member;
  * without one, -ECANCELED if the wait itself was cancelled, which cancels the members and still waits
  * for their end; or 0. */
 struct coir_group_wait {

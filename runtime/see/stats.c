@@ -8,15 +8,18 @@
 
 int coir_stats(unsigned shard, struct coir_stats *out)
 {
-    const struct coir_runtime *run = coir_run_current();
+    const bool foreign = !coir_shard_here();
+    const struct coir_runtime *run = foreign ? coir_run_enter() : coir_shard_here()->run;
     const struct coir_shard *s = run && shard < run->n ? run->shard[shard] : NULL;
 
-    if (!s)
-        return -EINVAL;
-    *out = s->stats;
-    out->allocations = s->pool.allocs;
-    out->chunks = s->pool.chunk_allocs;
-    return 0;
+    if (s) {
+        *out = s->stats;
+        out->allocations = s->pool.allocs;
+        out->chunks = s->pool.chunk_allocs;
+    }
+    if (run && foreign)
+        coir_run_leave();
+    return s ? 0 : -EINVAL;
 }
 
 const char *coir_plane_name(void)

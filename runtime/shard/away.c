@@ -43,22 +43,27 @@ static struct coir_shard *shard_of(struct coir_runtime *run, unsigned id)
 
 int coir_spawn_on(unsigned shard, struct coir_task *t)
 {
-    struct coir_runtime *run = coir_run_current();
-    struct coir_shard *s = shard_of(run, shard);
-    struct coir_letter *letter;
+    struct coir_shard *here = coir_shard_here(), *s;
+    struct coir_runtime *run;
+    int err = -EINVAL;
 
     if (!t)
         return -ENOMEM;
-    if (!s) {
-        coir_discard(t);
-        return -EINVAL;
+    run = here ? here->run : coir_run_enter();
+    s = shard_of(run, shard);
+    if (s) {
+        struct coir_letter *letter = (struct coir_letter *)(void *)coir_birth_of(t);
+        coir_frame_begins(t);
+        letter->deliver = arrive;
+        __atomic_add_fetch(&run->busy, 1, __ATOMIC_SEQ_CST);
+        coir_post(s, letter);
+        err = 0;
     }
-    coir_frame_begins(t);
-    letter = (struct coir_letter *)(void *)coir_birth_of(t);
-    letter->deliver = arrive;
-    __atomic_add_fetch(&run->busy, 1, __ATOMIC_SEQ_CST);
-    coir_post(s, letter);
-    return 0;
+    if (run && !here)
+        coir_run_leave();
+    if (err)
+        coir_discard(t);
+    return err;
 }
 
 /* ---- coir_await_on ---- */

@@ -120,10 +120,16 @@ static void count_busy(struct coir_shard *s)
         coir_run_nudge_all(run);
 }
 
+/* Shard 0 finds out, under the lock that keeps other threads from making somebody busy meanwhile, and tells
+ * the others. */
 static bool is_over(const struct coir_shard *s)
 {
-    return __atomic_load_n(&s->run->main_ended, __ATOMIC_SEQ_CST) && !s->counted
-        && __atomic_load_n(&s->run->busy, __ATOMIC_SEQ_CST) == 0;
+    struct coir_runtime *run = s->run;
+
+    if (s->id != 0)
+        return __atomic_load_n(&run->closed, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&run->main_ended, __ATOMIC_ACQUIRE) && __atomic_load_n(&run->busy, __ATOMIC_SEQ_CST) == 0
+        && coir_run_close(run);
 }
 
 /* Everything on the shard is cancelled once, when that is asked for and no shield is open. */

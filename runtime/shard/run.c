@@ -17,11 +17,51 @@
 #include "runtime/base/clock.h"
 #include "runtime/shard/run.h"
 
-static struct coir_runtime *current;     /* atomic */
+static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct coir_runtime *current;         /* under the lock; a shard's thread has its own pointer */
 
-struct coir_runtime *coir_run_current(void)
+void coir_run_leave(void)
 {
-    return __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+    pthread_mutex_unlock(&current_lock);
+}
+
+struct coir_runtime *coir_run_enter(void)
+{
+    pthread_mutex_lock(&current_lock);
+    if (current && !current->closed && current->begun)
+        return current;
+    coir_run_leave();
+    return NULL;
+}
+
+bool coir_run_close(struct coir_runtime *run)
+{
+    pthread_mutex_lock(&current_lock);
+    const bool over = __atomic_load_n(&run->busy, __ATOMIC_SEQ_CST) == 0;
+    if (over)
+        __atomic_store_n(&run->closed, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&current_lock);
+    return over;
+}
+
+/* One run at a time: false when there is one. */
+static bool become_current(struct coir_runtime *run)
+{
+    pthread_mutex_lock(&current_lock);
+    const bool free_place = !current;
+    if (free_place)
+        current = run;
+    pthread_mutex_unlock(&current_lock);
+    return free_place;
+}
+
+static void set_current(struct coir_runtime *run, bool begun)
+{
+    pthread_mutex_lock(&current_lock);
+    current = run;
+    if (run)
+        run->begun = begun;
+    pthread_mutex_unlock(&current_lock);
 }
 
 /* ---- a shard ---- */
@@ -108,6 +148,9 @@ int coir_shard_begin(struct coir_runtime *run, unsigned id)
 void coir_shard_end(struct coir_shard *s)
 {
     coir_report_unborn(&s->unborn);
+    /* The last letter may have been its thread's last word. */
+    while (__atomic_load_n(&s->posting, __ATOMIC_ACQUIRE))
+        sched_yield();
     s->plane->kind->close(s->plane);
     coir_scope_end(&s->root.scope);
     coir_here.shard = NULL;
@@ -122,7 +165,8 @@ static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static void forget_in_child(void)
 {
     coir_here.shard = NULL;
-    __atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+    current = NULL;
+    pthread_mutex_init(&current_lock, NULL);
 }
 
 static void watch_forks(void)
@@ -155,7 +199,7 @@ static int check_options(const struct coir_options *o, uint64_t abi)
         fprintf(stderr, "coir: this program was compiled against another version of libcoir: its frames have other sizes\n");
         return -ENOEXEC;
     }
-    if (coir_shard_here() || coir_run_current())
+    if (coir_shard_here())
         return say("coir_run", -EBUSY);
     if (o->shards > COIR_MAX_SHARDS || (o->ring_entries && (o->ring_entries < 2 || o->ring_entries > 4096
                                                             || (o->ring_entries & (o->ring_entries - 1)))))
@@ -169,7 +213,7 @@ int coir_run_begin(struct coir_runtime **out, const struct coir_options *options
 {
     static const struct coir_options defaults;
     const struct coir_options *o = options ? options : &defaults;
-    struct coir_runtime *run, *none = NULL;
+    struct coir_runtime *run;
     bool probed;
     int err = check_options(o, abi);
 
@@ -187,7 +231,7 @@ int coir_run_begin(struct coir_runtime **out, const struct coir_options *options
     run->probed = probed;
     pthread_mutex_init(&run->pools_lock, NULL);
     err = run->kind ? coir_depot_init(&run->depot, o->allocator) : -EINVAL;
-    if (!err && !__atomic_compare_exchange_n(&current, &none, run, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (!err && !become_current(run)) {
         coir_depot_destroy(&run->depot);
         err = say("coir_run", -EBUSY);
     }
@@ -202,11 +246,10 @@ int coir_run_begin(struct coir_runtime **out, const struct coir_options *options
 void coir_run_end(struct coir_runtime *run)
 {
     coir_workers_close_all(run->pools);
-    __atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
+    set_current(NULL, false);
     coir_depot_destroy(&run->depot);
     pthread_mutex_destroy(&run->pools_lock);
     free(run);
-    coir_report_unborn_bare();
 }
 
 static void main_ended(struct coir_reaper *r, const struct coir_task *t)
@@ -226,6 +269,7 @@ void coir_run_start_main(struct coir_runtime *run, struct coir_task *main)
     coir_birth_of(main)->reaper = &run->main_reaper;
     coir_frame_begins(main);
     coir_group_adopt(&s->root, main);
+    set_current(run, true);
 }
 
 void coir_run_nudge_all(struct coir_runtime *run)
@@ -247,21 +291,27 @@ void coir_nudge_by_eventfd(struct coir_runtime *run, unsigned shard)
 
 void coir_stop(void)
 {
-    struct coir_runtime *run = coir_run_current();
+    struct coir_runtime *run = coir_run_enter();
 
     if (!run)
         return;
     __atomic_store_n(&run->stop_asked, 1, __ATOMIC_RELEASE);
     coir_run_nudge_all(run);
+    coir_run_leave();
 }
 
 void coir_post(struct coir_shard *s, struct coir_letter *letter)
 {
     struct coir_shard *here = coir_shard_here();
 
+    /* The letter may end the run. Shards end together; another thread has to be waited for (coir_shard_end). */
+    if (!here)
+        __atomic_add_fetch(&s->posting, 1, __ATOMIC_ACQ_REL);
     coir_inbox_push(&s->inbox, &letter->msg);
     if (__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST) && __atomic_exchange_n(&s->asleep, 0, __ATOMIC_SEQ_CST))
         s->plane->kind->nudge(s->plane, here ? here->plane : NULL);
+    if (!here)
+        __atomic_sub_fetch(&s->posting, 1, __ATOMIC_ACQ_REL);
 }
 
 int coir_shard_id(void)
@@ -271,9 +321,13 @@ int coir_shard_id(void)
 
 unsigned coir_shard_count(void)
 {
-    const struct coir_runtime *run = coir_run_current();
+    const struct coir_shard *s = coir_shard_here();
+    const struct coir_runtime *run = s ? s->run : coir_run_enter();
+    const unsigned n = run ? run->n : 0;
 
-    return run ? run->n : 0;
+    if (!s && run)
+        coir_run_leave();
+    return n;
 }
 
 /* ---- pools ---- */

@@ -2,6 +2,8 @@
 /*
  * A run: the shards of one coir_run, what they share, and when it is over.
  *
+ * Threads that are no shard reach the run through coir_run_enter, which holds it open until coir_run_leave.
+ *
  * It is over when the main task has ended and nobody is busy. `busy` counts: one for each shard whose root
  * group has members, and one for each letter under way that will make a member (coir_spawn_on). Who posts
  * such a letter counts it before posting; the shard that gets it counts its own first and only then the
@@ -22,6 +24,7 @@ struct coir_runtime {
     struct coir_options options;
     const struct coir_plane_kind *kind;
     bool probed;                             /* no plane was asked for by name */
+    bool begun;                              /* all shards are there: other threads may come in */
     bool torture;                            /* the program was built with COIR_TORTURE */
     unsigned n;                              /* shards */
     struct coir_shard *shard[COIR_MAX_SHARDS];
@@ -37,6 +40,7 @@ struct coir_runtime {
     /* foreign.c: the epoll set and the timerfd of a shard in another loop */
     int watch, clock;
     int main_ended;                          /* atomic */
+    int closed;                              /* atomic: it is over */
     int stop_asked;                          /* atomic: cancel everything */
     int busy;                                /* atomic: see above */
     int awake;                               /* atomic: shards that are not asleep */
@@ -44,8 +48,11 @@ struct coir_runtime {
     int deadlocked;                          /* atomic */
 };
 
-/* The run of this process, or NULL: there is one at a time. */
-struct coir_runtime *coir_run_current(void);
+/* The run of this process, held open, or NULL: there is one at a time. Any thread; blocks others, briefly. */
+struct coir_runtime *coir_run_enter(void);
+void coir_run_leave(void);
+/* Shard 0's: nobody is busy. Closes the run to other threads, unless one has just made somebody busy. */
+bool coir_run_close(struct coir_runtime *run);
 
 /* Makes shard `id` on the calling thread: it is coir_here's from now on. 0 or a negative errno, said on
  * stderr. */

@@ -134,10 +134,10 @@ size_t coir_report_unborn(struct coir_birth **list)
     return n;
 }
 
-size_t coir_report_unborn_bare(void)
+/* At the end of the process: before that, such a frame may still be given to a coir_run. */
+static __attribute__((destructor)) void report_bare(void)
 {
     pthread_mutex_lock(&bare_lock);
-    const size_t n = coir_report_unborn(&bare_unborn);
+    coir_report_unborn(&bare_unborn);
     pthread_mutex_unlock(&bare_lock);
-    return n;
 }

@@ -245,6 +245,9 @@ coir_step coir_group_wait_resume(struct coir_task *t)
     if (!g->open || g->waiter)
         group_misused(g, "a group is waited for that is not open, or by two tasks");
     g->closing = 1;
+    /* Left by failure: nobody will use what the members still do. */
+    if (g->opener && g->opener->status < 0)
+        coir_scope_cancel(&g->scope);
     if (g->live == 0)
         return wait_ends(op);
     t->state = 1;

@@ -74,6 +74,7 @@ struct coir_shard {
 
     struct coir_inbox inbox;
     _Alignas(64) int asleep;            /* atomic: 1 while the loop waits in the kernel, or is about to */
+    int posting;                        /* atomic: threads that are no shard, in the middle of coir_post */
     /* atomic: waits that somebody outside the shard will end: cells, offloads, away */
     int external;
 };
@@ -199,7 +200,6 @@ void coir_discard(struct coir_task *t);
 /* Names on stderr what was made and never ran, and frees it: at the end of a shard, and for threads that
  * are none. */
 size_t coir_report_unborn(struct coir_birth **list);
-size_t coir_report_unborn_bare(void);
 
 /* ---- scopes (scope.c) ---- */
 
