@@ -8,12 +8,16 @@
 #define COIR_ABI_H
 
 #include <coir/cell.h>
+#include <coir/channel.h>
 #include <coir/combine.h>
+#include <coir/fs.h>
 #include <coir/group.h>
 #include <coir/io.h>
+#include <coir/offload.h>
 #include <coir/shard.h>
+#include <coir/sync.h>
 #include <coir/time.h>
-# 17 "coir/abi.h"
+# 21 "coir/abi.h"
 
 #define COIR_ABI_VERSION 1
 
@@ -21,8 +25,14 @@
  * COIR_TORTURE. */
 #define COIR_ABI_SIZES_(X) \
     X(1, coir_task) X(3, coir_scope) X(5, coir_group) X(7, coir_cell) X(11, coir_combine) X(13, coir_io) \
-    X(17, coir_sleep) X(19, coir_sleep_until) X(23, coir_group_spawn) X(29, coir_group_wait) X(31, coir_cell_wait) \
-    X(37, coir_pass) X(41, coir_options) X(43, coir_alarm)
+    X(17, coir_sleep) X(19, coir_sleep_until) X(23, coir_group_spawn) X(29, coir_group_wait) \
+    X(31, coir_cell_wait) X(37, coir_pass) X(41, coir_options) X(43, coir_alarm) \
+    X(47, coir_channel) X(53, coir_channel_send) X(59, coir_channel_recv) X(61, coir_xchan_send) \
+    X(67, coir_xchan_recv) X(71, coir_semaphore) X(73, coir_acquire) X(101, coir_open) \
+    X(103, coir_openat) X(107, coir_statx) X(109, coir_rename) X(113, coir_unlink) X(127, coir_mkdir) \
+    X(131, coir_pread) X(137, coir_pwrite) X(139, coir_pread_exact) X(149, coir_pwrite_all) \
+    X(151, coir_preadv) X(157, coir_pwritev) X(163, coir_fsync) X(167, coir_fallocate) \
+    X(173, coir_ftruncate) X(179, coir_readdir) X(181, coir_offload)
 #define COIR_ABI_TERM_(weight, name) + (uint64_t)(weight) * sizeof(struct name)
 #define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 1))
 

@@ -12,7 +12,11 @@
 #include <coir/combine.h>
 #include <coir/cell.h>
 #include <coir/time.h>
+#include <coir/channel.h>
+#include <coir/sync.h>
 #include <coir/io.h>
+#include <coir/fs.h>
+#include <coir/offload.h>
 #include <coir/shard.h>
 #include <coir/see.h>
 
