@@ -13,11 +13,12 @@
 #include <coir/fs.h>
 #include <coir/group.h>
 #include <coir/io.h>
+#include <coir/net.h>
 #include <coir/offload.h>
 #include <coir/shard.h>
 #include <coir/sync.h>
 #include <coir/time.h>
-# 21 "coir/abi.h"
+# 22 "coir/abi.h"
 
 #define COIR_ABI_VERSION 1
 
@@ -32,7 +33,10 @@
     X(103, coir_openat) X(107, coir_statx) X(109, coir_rename) X(113, coir_unlink) X(127, coir_mkdir) \
     X(131, coir_pread) X(137, coir_pwrite) X(139, coir_pread_exact) X(149, coir_pwrite_all) \
     X(151, coir_preadv) X(157, coir_pwritev) X(163, coir_fsync) X(167, coir_fallocate) \
-    X(173, coir_ftruncate) X(179, coir_readdir) X(181, coir_offload)
+    X(173, coir_ftruncate) X(179, coir_readdir) X(181, coir_offload) \
+    X(211, coir_socket) X(223, coir_recv) X(227, coir_send) X(229, coir_recv_exact) \
+    X(233, coir_send_all) X(239, coir_recvmsg) X(241, coir_sendmsg) X(251, coir_sendfile) \
+    X(257, coir_shutdown) X(263, coir_connect) X(269, coir_dial) X(271, coir_resolve)
 #define COIR_ABI_TERM_(weight, name) + (uint64_t)(weight) * sizeof(struct name)
 #define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 1))
 

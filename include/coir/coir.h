@@ -15,6 +15,7 @@
 #include <coir/channel.h>
 #include <coir/sync.h>
 #include <coir/io.h>
+#include <coir/net.h>
 #include <coir/fs.h>
 #include <coir/offload.h>
 #include <coir/shard.h>
