@@ -21,6 +21,7 @@ struct epoll_plane {
     struct coir_plane base;
     int epfd;
     int wake;                            /* an eventfd: other threads write, `wait` reads */
+    bool nudged;                         /* atomic: `wake` has been written, or will be at once */
     bool no_pwait2;                      /* the kernel has only milliseconds */
     unsigned waiting;                    /* operations that wait for a descriptor */
     struct epoll_event events[EVENTS];
@@ -190,7 +191,8 @@ static void epoll_wait_(struct coir_plane *plane, int64_t timeout)
     uint64_t count;
     int n;
 
-    if (timeout == 0 && p->waiting == 0)
+    /* A nudge is read even so: in another loop the descriptor would stay readable for ever. */
+    if (timeout == 0 && p->waiting == 0 && !__atomic_load_n(&p->nudged, __ATOMIC_RELAXED))
         return;
     n = wait_ns(p, timeout);
     for (int i = 0; i < n; i++) {
@@ -199,6 +201,7 @@ static void epoll_wait_(struct coir_plane *plane, int64_t timeout)
             continue;
         }
         coir_count_syscall();
+        __atomic_store_n(&p->nudged, false, __ATOMIC_RELAXED);
         if (read(p->wake, &count, sizeof count) < 0)
             continue;                        /* somebody's write will wake us again */
     }
@@ -210,6 +213,7 @@ static void epoll_nudge(struct coir_plane *plane, struct coir_plane *from)
 
     if (from)
         from->shard->stats.syscalls++;
+    __atomic_store_n(&self(plane)->nudged, true, __ATOMIC_RELAXED);
     while (write(self(plane)->wake, &one, sizeof one) < 0 && errno == EINTR)
         ;
 }

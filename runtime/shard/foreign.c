@@ -52,6 +52,16 @@ static void set_clock(struct coir_shard *s)
     timerfd_settime(s->run->clock, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
+/* A callback of the other loop completes a cell, cancels a group, ...: the next turn is due at once. */
+void coir_ready_apart(struct coir_shard *s, struct coir_task *t)
+{
+    coir_queue_push(t->flags & COIR_TASK_BACKGROUND_ ? &s->background : &s->ready, t);
+    if (s->outside) {
+        s->outside = false;
+        set_clock(s);
+    }
+}
+
 struct coir_shard *coir_shard_open_(const struct coir_options *o, struct coir_task *main, uint64_t abi)
 {
     struct coir_runtime *run;
@@ -77,6 +87,7 @@ struct coir_shard *coir_shard_open_(const struct coir_options *o, struct coir_ta
     }
     coir_run_start_main(run, main);
     set_clock(run->shard[0]);
+    run->shard[0]->outside = true;
     return run->shard[0];
 }
 
@@ -97,9 +108,11 @@ int coir_turn(struct coir_shard *s)
     /* Awake while the turn lasts, asleep in between: a letter that comes then has to make the descriptor
      * readable. */
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
+    s->outside = false;
     more = coir_loop_turn(s, s->virtual_now >= 0);
     __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
     set_clock(s);
+    s->outside = true;
     return more;
 }
 
@@ -109,6 +122,7 @@ int coir_shard_close(struct coir_shard *s)
     int status;
 
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
+    s->outside = false;
     __atomic_store_n(&run->stop_asked, 1, __ATOMIC_RELEASE);
     while (coir_loop_turn(s, true))
         ;

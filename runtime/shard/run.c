@@ -278,8 +278,8 @@ void coir_run_nudge_all(struct coir_runtime *run)
 
     for (unsigned i = 0; i < run->n; i++) {
         struct coir_shard *s = run->shard[i];
-        if (s && s != here)
-            s->plane->kind->nudge(s->plane, here ? here->plane : NULL);
+        if (s && (s != here || s->outside))
+            s->plane->kind->nudge(s->plane, here && s != here ? here->plane : NULL);
     }
 }
 
@@ -309,7 +309,7 @@ void coir_post(struct coir_shard *s, struct coir_letter *letter)
         __atomic_add_fetch(&s->posting, 1, __ATOMIC_ACQ_REL);
     coir_inbox_push(&s->inbox, &letter->msg);
     if (__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST) && __atomic_exchange_n(&s->asleep, 0, __ATOMIC_SEQ_CST))
-        s->plane->kind->nudge(s->plane, here ? here->plane : NULL);
+        s->plane->kind->nudge(s->plane, here && here != s ? here->plane : NULL);
     if (!here)
         __atomic_sub_fetch(&s->posting, 1, __ATOMIC_ACQ_REL);
 }

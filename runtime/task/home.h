@@ -68,6 +68,7 @@ struct coir_shard {
     unsigned id;
     bool counted;                       /* holds one of the run's `busy`: see runtime/shard/run.h */
     bool stopped;                       /* the root group has been cancelled */
+    bool outside;                       /* in another loop, between turns: whom to tell of what becomes ready */
     unsigned arrived;                   /* letters of this turn that hold one of the run's `busy` */
     int64_t spin;                       /* ns to look for letters before sleeping, adapted */
     struct coir_stats stats;
@@ -134,10 +135,16 @@ static inline struct coir_task *coir_queue_pop(struct coir_queue *q)
     return t;
 }
 
+/* The rare cases of coir_ready_on: on the background queue, or between the turns that another loop runs. */
+void coir_ready_apart(struct coir_shard *s, struct coir_task *t) __attribute__((cold));
+
 /* Puts a task that is to be resumed at the tail of the run queue. On its shard; it must be in no queue. */
 static inline void coir_ready_on(struct coir_shard *s, struct coir_task *t)
 {
-    coir_queue_push(COIR_UNLIKELY(t->flags & COIR_TASK_BACKGROUND_) ? &s->background : &s->ready, t);
+    if (COIR_UNLIKELY((t->flags & COIR_TASK_BACKGROUND_) | s->outside))
+        coir_ready_apart(s, t);
+    else
+        coir_queue_push(&s->ready, t);
 }
 
 static inline void coir_ready(struct coir_task *t)
