@@ -179,10 +179,12 @@ static void io_is_home(struct coir_shard *s, struct coir_job *job)
     coir_io_ended(s->plane, io_of(job), io_of(job)->res);
 }
 
+static const struct coir_job_kind io_job = { .run = run_io, .home = io_is_home };
+
 bool coir_io_on_pool(struct coir_plane *p, struct coir_io *io)
 {
     io->state = COIR_IO_ON_POOL;
-    io->res = coir_workers_submit(coir_file_workers(p->shard->run), job_of(io), run_io, io_is_home);
+    io->res = coir_workers_submit(coir_file_workers(p->shard->run), job_of(io), &io_job);
     return io->res == 0;
 }
 
