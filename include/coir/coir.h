@@ -16,6 +16,7 @@
 #include <coir/sync.h>
 #include <coir/io.h>
 #include <coir/net.h>
+#include <coir/listen.h>
 #include <coir/fs.h>
 #include <coir/offload.h>
 #include <coir/shard.h>
