@@ -6,7 +6,5 @@
 
 bool coir_dump_wait(FILE *to, const struct coir_task *t)
 {
-    (void)to;
-    (void)t;
-    return false;
+    return coir_dump_offload(to, t);
 }

@@ -13,4 +13,7 @@
  * those. */
 bool coir_dump_wait(FILE *to, const struct coir_task *t);
 
+/* The same for one operation, by the file it stands in. */
+bool coir_dump_offload(FILE *to, const struct coir_task *t);
+
 #endif
