@@ -133,8 +133,10 @@ void coir_fd_forget(struct coir_plane *p, int fd)
 {
     struct coir_fd *e = coir_fd_find(&p->fds, fd);
 
-    if (e)
-        e->known = false;
+    if (!e)
+        return;
+    e->known = false;
+    e->closes++;
 }
 
 void coir_fd_rests(struct coir_plane *p, int fd)
