@@ -16,7 +16,7 @@ extern "C" {
 /* Counters of one shard since it began. They are exact: tests assert them. */
 struct coir_stats {
     uint64_t tasks;             /* begun by spawning */
-    uint64_t live;              /* of those, not ended */
+    uint64_t ended;             /* of those */
     uint64_t steps;             /* resumptions by the loop */
     uint64_t turns;             /* rounds of the loop: run, submit, reap */
     uint64_t queued_awaits;     /* awaits that were queued: the nesting or a step's awaits were used up */

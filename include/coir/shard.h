@@ -142,7 +142,22 @@ struct coir_pass {
     coir_frame_void;
     coir_no_args;
 };
-coir_export(coir_pass);
+COIR_API coir_step coir_pass_apart_(struct coir_task *t);
+
+/* In place, since it is done so often: the awaiter itself is queued, its child has nothing left to do. A
+ * combinator and a spawned pass are resumed by the child. */
+static inline coir_step coir_pass_resume(struct coir_task *t)
+{
+    struct coir_task *const up = t->awaiter;
+
+    if (__builtin_expect(t->state || coir_here.cancelled || !up, 0)
+        || (up->flags & (COIR_TASK_COUNTS_ | COIR_TASK_BACKGROUND_)))
+        return coir_pass_apart_(t);
+    t->state = COIR_LEFT_;
+    coir_ready_(up);
+    const coir_step parked = { 1 };
+    return parked;
+}
 
 /* From now on `f`, and what it awaits, runs on the background queue (true), which yields to the other
  * one, or on the usual. */

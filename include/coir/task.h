@@ -75,11 +75,21 @@ struct coir_task {
     };
     struct coir_scope *scope;             /* innermost cancellation scope */
     const struct coir_site *site;         /* the await it stands at, or last stood at */
-    int status;                           /* 0 or a negative errno, once it has ended */
-    uint16_t state;                       /* resume point: 0 not begun, COIR_LEFT_ ended */
-    uint8_t flags;                        /* COIR_TASK_... */
-    /* of nested awaits, modulo 256: at 0 a child is queued, not called */
-    uint8_t depth;
+    union {
+        struct {
+            int status;                   /* 0 or a negative errno, once it has ended */
+            uint16_t state;               /* resume point: 0 not begun, COIR_LEFT_ ended */
+            union {
+                struct {
+                    uint8_t flags;        /* COIR_TASK_... */
+                    /* of nested awaits, modulo 256: at 0 a child is queued, not called */
+                    uint8_t depth;
+                };
+                uint16_t inherited;       /* both at once, little-endian: see coir_child_ */
+            };
+        };
+        uint64_t fresh;                   /* all of it at once */
+    };
 };
 
 enum {
@@ -90,6 +100,7 @@ enum {
     COIR_TASK_AWAY_ = 16,       /* runs on another shard for an awaiter at home */
     COIR_TASK_LAZY_ = 32,       /* made, not begun */
     COIR_TASK_BACKGROUND_ = 64, /* its wake-ups go to the shard's background queue */
+    COIR_TASK_COUNTS_ = 128,    /* a combinator: wants to be resumed by the very child that ends */
 
     COIR_LEFT_ = 0xffff,        /* states that no counter reaches */
     COIR_FINALLY_ = 0xfffe,
@@ -114,6 +125,8 @@ struct coir_alarm {
  * the next await queues its child, so that a channel that is always ready cannot starve the shard. */
 struct coir_here {
     unsigned budget;
+    unsigned cancelled;                   /* scopes of the shard that are: 0 spares looking for one */
+    struct coir_task **ready_end;         /* of the run queue: where the next task is linked */
     struct coir_shard *shard;             /* NULL: this thread is no shard */
 };
 extern COIR_API __thread struct coir_here coir_here __attribute__((tls_model("initial-exec")));
@@ -168,6 +181,7 @@ COIR_API struct coir_task *coir_frame_new_(size_t size, coir_step (*body)(struct
                                            const struct coir_site *site);
 /* Debug builds: remembers a made child until it begins; reports those inside a frame that ends. */
 COIR_API void coir_made_(struct coir_task *t, const struct coir_site *site);
+COIR_API void coir_begun_(struct coir_task *t);
 COIR_API void coir_unmade_(void *frame, size_t size);
 
 static inline struct coir_task *coir_frame_(struct coir_task *t) __attribute__((warn_unused_result));
@@ -178,16 +192,16 @@ static inline struct coir_task *coir_frame_(struct coir_task *t)
 
 static inline void coir_child_(struct coir_task *t, coir_step (*body)(struct coir_task *), struct coir_task *up)
 {
+    /* Status and state 0, two flags of the parent's, its depth and one: as one store. */
+    const uint16_t inherits = (uint16_t)((up->inherited & (0xff00 | COIR_TASK_SHIELD_ | COIR_TASK_BACKGROUND_)) + 0x100);
+
     t->body = body;
     t->awaiter = up;
     t->awaiting = NULL;
     t->abort = NULL;
     t->scope = up->scope;
     t->site = NULL;
-    t->status = 0;
-    t->state = 0;
-    t->flags = (uint8_t)(up->flags & (COIR_TASK_SHIELD_ | COIR_TASK_BACKGROUND_));
-    t->depth = (uint8_t)(up->depth + 1);
+    t->fresh = (uint64_t)inherits << 48;
 }
 
 static inline struct coir_task *coir_lazy_(struct coir_task *t, coir_step (*body)(struct coir_task *),
@@ -204,6 +218,14 @@ static inline struct coir_task *coir_lazy_(struct coir_task *t, coir_step (*body
     t->flags = COIR_TASK_LAZY_;
     t->depth = 0;
     return t;
+}
+
+/* Puts a task at the tail of the running shard's queue. */
+static inline void coir_ready_(struct coir_task *t)
+{
+    t->next = NULL;
+    *coir_here.ready_end = t;
+    coir_here.ready_end = &t->next;
 }
 
 /* Runs a child in place, unless the nesting or the step's awaits are used up. */
@@ -276,10 +298,10 @@ COIR_API void coir_free(struct coir_task *t);
     coir_lazy_(&(slot)->task, name##_resume, &coir_site_##n); })
 #ifdef COIR_DEBUG
 #define COIR_MADE_(t, site) coir_made_(t, site)
-#define COIR_UNMADE_(f) coir_unmade_(f, sizeof *(f))
+#define COIR_BEGUN_(t) coir_begun_(t)
 #else
 #define COIR_MADE_(t, site) ((void)0)
-#define COIR_UNMADE_(f) ((void)0)
+#define COIR_BEGUN_(t) ((void)0)
 #endif
 
 /* Arguments first: they may read what the slot held before. */
@@ -455,6 +477,8 @@ static inline bool coir_next_(struct coir_task *t)
 {
     if (t->state == COIR_LEFT_)
         return false;
+    if (t->state == 0)
+        COIR_BEGUN_(t);
     t->flags &= (uint8_t)~COIR_TASK_LAZY_;
     const coir_step step = t->body(t);
     if (__builtin_expect(step.parked == 1, 0))
@@ -468,6 +492,7 @@ static inline bool coir_next_(struct coir_task *t)
 static inline void coir_next_stop_(struct coir_task *t)
 {
     if (t->state == COIR_LEFT_ || t->state == 0) {
+        COIR_BEGUN_(t);
         t->state = COIR_LEFT_;
         return;
     }

@@ -76,6 +76,7 @@ struct away {
     /* home's: what the awaiter awaits, since the child is another shard's now */
     struct coir_task proxy;
     struct coir_shard *home, *there;
+    bool doomed;                             /* home's: it was cancelled before it went */
     bool cancelling;                         /* home's: `cancel` has been posted */
     bool cancelled, ended;                   /* there's: what has happened to the child, in any order */
 };
@@ -145,8 +146,9 @@ static void begin_there(struct coir_shard *s, struct coir_letter *letter)
 {
     struct away *a = coir_container_of(letter, struct away, letter);
 
-    (void)s;
-    coir_ready(a->child);
+    if (a->doomed)
+        coir_scope_cancel(&a->scope);
+    coir_ready_on(s, a->child);
 }
 
 static struct coir_task *fail(struct coir_task *child, int err)
@@ -169,6 +171,8 @@ struct coir_task *coir_send_away_(struct coir_task *child, unsigned shard)
     struct coir_shard *s = coir_shard_here(), *there = shard_of(s->run, shard);
     struct away *a;
 
+    if (coir_arguments_live(child, NULL, "coir_await_on"))
+        return fail(child, -EFAULT);
     if (!there)
         return fail(child, -EINVAL);
     if (there == s)
@@ -179,7 +183,7 @@ struct coir_task *coir_send_away_(struct coir_task *child, unsigned shard)
     make_proxy(a, child);
     coir_scope_begin(&a->scope, NULL, COIR_SCOPE_AWAIT_);
     a->scope.owner = child;
-    a->scope.cancelled = coir_cancelled_(child);
+    a->doomed = coir_is_cancelled(child);
     a->child = child;
     a->home = s;
     a->there = there;

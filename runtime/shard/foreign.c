@@ -55,7 +55,10 @@ static void set_clock(struct coir_shard *s)
 /* A callback of the other loop completes a cell, cancels a group, ...: the next turn is due at once. */
 void coir_ready_apart(struct coir_shard *s, struct coir_task *t)
 {
-    coir_queue_push(t->flags & COIR_TASK_BACKGROUND_ ? &s->background : &s->ready, t);
+    if (t->flags & COIR_TASK_BACKGROUND_)
+        coir_queue_push(&s->background, t);
+    else
+        coir_ready_(t);
     if (s->outside) {
         s->outside = false;
         set_clock(s);

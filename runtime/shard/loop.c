@@ -39,8 +39,16 @@ static __attribute__((noinline)) void scribble(void)
     memset((void *)dead, 0xA5, sizeof dead);
 }
 
+static void task_ended(struct coir_task *t)
+{
+    if (COIR_UNLIKELY(t->flags & COIR_TASK_AWAY_))
+        coir_away_ended(t);
+    else
+        coir_member_ended(t);
+}
+
 /* Resumes `t`, and while somebody ends whoever awaits them. */
-static void step(struct coir_shard *s, struct coir_task *t)
+static inline __attribute__((always_inline)) void step(struct coir_shard *s, struct coir_task *t)
 {
     coir_here.budget = COIR_STEP_AWAITS;
     s->stats.steps++;
@@ -55,25 +63,33 @@ static void step(struct coir_shard *s, struct coir_task *t)
         s->ended = t;
         t = up;
     }
-    if (COIR_UNLIKELY(t->flags & COIR_TASK_AWAY_))
-        coir_away_ended(t);
-    else
-        coir_member_ended(t);
+    task_ended(t);
 }
 
+/* The queue is taken whole, and again when that is used up: so its front is a register. The background
+ * queue has one step a turn, whatever the others do. */
 static void run_ready(struct coir_shard *s)
 {
-    struct coir_task *t;
+    struct coir_task *t, *front = s->running;
     unsigned n = 0;
 
-    while (n < TURN_STEPS && (t = coir_queue_pop(&s->ready))) {
+    for (; n < TURN_STEPS; n++) {
+        if (!front) {
+            front = s->ready;
+            if (!front)
+                break;
+            s->ready = NULL;
+            coir_here.ready_end = &s->ready;
+        }
+        t = front;
+        front = t->next;
         step(s, t);
-        n++;
     }
+    s->running = front;
     if (n > s->stats.queue_high)
         s->stats.queue_high = n;
-    if ((t = coir_queue_pop(&s->background)))    /* one a turn, whatever the others do */
-        step(s, t);
+    if (COIR_UNLIKELY(s->background.head))
+        step(s, coir_queue_pop(&s->background));
 }
 
 static void deliver(struct coir_shard *s)
@@ -149,7 +165,7 @@ static void stop_if_asked(struct coir_shard *s)
 
 int64_t coir_loop_next(struct coir_shard *s)
 {
-    if (s->ready.head || s->background.head || !coir_inbox_empty(&s->inbox))
+    if (s->running || s->ready || s->background.head || !coir_inbox_empty(&s->inbox))
         return 0;
     return s->wheel.count ? coir_wheel_next(&s->wheel) : COIR_NEVER;
 }

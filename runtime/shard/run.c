@@ -127,13 +127,12 @@ int coir_shard_begin(struct coir_runtime *run, unsigned id)
     s->torture = run->torture;
     s->spin = 20000;
     s->visits_end = &s->visits;
-    coir_queue_init(&s->ready);
     coir_queue_init(&s->background);
     coir_wheel_init(&s->wheel, s->virtual_now >= 0 ? s->virtual_now : coir_clock_monotonic());
     coir_pool_init(&s->pool, &run->depot);
     coir_inbox_init(&s->inbox);
     find_stack(s);
-    coir_here.shard = s;
+    coir_here = (struct coir_here){ .shard = s, .ready_end = &s->ready };
     coir_group_begin(&s->root, NULL, NULL, 0);
     err = open_plane(s);
     if (err) {
@@ -148,6 +147,7 @@ int coir_shard_begin(struct coir_runtime *run, unsigned id)
 void coir_shard_end(struct coir_shard *s)
 {
     coir_report_unborn(&s->unborn);
+    coir_made_forget();
     /* The last letter may have been its thread's last word. */
     while (__atomic_load_n(&s->posting, __ATOMIC_ACQUIRE))
         sched_yield();

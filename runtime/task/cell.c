@@ -226,7 +226,7 @@ coir_step coir_cell_wait_resume(struct coir_task *t)
     const uint16_t state = settled(c);
     if (state == AWAITED || state == CALLED)
         return fail(op, -EINVAL);
-    if (state == EMPTY && c->references && coir_cancelled_(t))
+    if (state == EMPTY && c->references && coir_is_cancelled(t))
         return fail(op, -ECANCELED);
     c->waiter = t;
     c->home = s;

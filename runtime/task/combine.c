@@ -97,6 +97,8 @@ static bool begin(struct coir_combine *op, size_t i)
     if (kid) {
         if (kid->flags & COIR_TASK_HEAP_)
             coir_frame_begins(kid);
+        else
+            coir_begun_(kid);
         kid->flags = (uint8_t)((kid->flags & COIR_TASK_HEAP_) | (op->task.flags & COIR_TASK_BACKGROUND_));
         kid->awaiter = &op->task;
         kid->scope = &op->scope;
@@ -113,8 +115,23 @@ static bool begin(struct coir_combine *op, size_t i)
     return false;
 }
 
+/* The combinator or its list lies on the C stack: nobody begins, and what is given is still taken. */
+static coir_step refuse(struct coir_combine *op)
+{
+    for (size_t i = 0; i < op->n; i++) {
+        if (op->kids[i] && (op->kids[i]->flags & COIR_TASK_HEAP_))
+            coir_discard(op->kids[i]);
+        else if (op->kids[i])
+            coir_begun_(op->kids[i]);
+    }
+    op->task.state = COIR_LEFT_;
+    return COIR_DONE_;
+}
+
 static coir_step combine_begin(struct coir_combine *op)
 {
+    if (coir_arguments_live(&op->task, op->kids, "coir_all, coir_any or coir_race"))
+        return refuse(op);
     coir_scope_begin(&op->scope, op->task.scope, COIR_SCOPE_COMBINE_);
     op->scope.owner = &op->task;
     if (op->task.flags & COIR_TASK_SHIELD_)
@@ -122,6 +139,7 @@ static coir_step combine_begin(struct coir_combine *op)
     op->result = op->n;
     op->live = 0;
     op->task.state = 1;
+    op->task.flags |= COIR_TASK_COUNTS_;
     if (op->n == 0) {
         op->task.status = op->how == COIR_ALL_ ? 0 : -EINVAL;
         op->task.state = COIR_LEFT_;

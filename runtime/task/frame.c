@@ -6,7 +6,7 @@
  * shard's, or for threads that are none one behind a lock), so that a forgotten one can be named; once it
  * begins the same links make it a member of its group.
  *
- * On no shard's thread frames come from malloc, since pools belong to shards; `bare` remembers that.
+ * On no shard's thread frames come from malloc, since pools belong to shards; `maker` remembers that.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,16 +24,6 @@ static void unborn_push(struct coir_birth **list, struct coir_birth *b)
     if (b->next)
         b->next->prev = b;
     *list = b;
-}
-
-static void unborn_remove(struct coir_birth **list, struct coir_birth *b)
-{
-    if (b->next)
-        b->next->prev = b->prev;
-    if (b->prev)
-        b->prev->next = b->next;
-    else
-        *list = b->next;
 }
 
 struct coir_task *coir_frame_new_(size_t size, coir_step (*body)(struct coir_task *), const struct coir_site *site)
@@ -55,7 +45,7 @@ struct coir_task *coir_frame_new_(size_t size, coir_step (*body)(struct coir_tas
     b->group = NULL;
     b->site = site;
     b->size = (uint32_t)whole;
-    b->bare = !s;
+    b->maker = s ? s->id : COIR_BARE;
     b->reaper = NULL;
     coir_lazy_(t, body, site);
     t->flags |= COIR_TASK_HEAP_;
@@ -69,29 +59,13 @@ struct coir_task *coir_frame_new_(size_t size, coir_step (*body)(struct coir_tas
     return t;
 }
 
-void coir_frame_begins(struct coir_task *t)
+void coir_bare_begins(struct coir_birth *b)
 {
-    struct coir_birth *b = coir_birth_of(t);
-
-    COIR_ASSERT(t->flags & COIR_TASK_LAZY_);
-    t->flags &= (uint8_t)~COIR_TASK_LAZY_;
-    if (!b->bare) {
-        unborn_remove(&coir_shard_here()->unborn, b);
-        return;
-    }
     pthread_mutex_lock(&bare_lock);
-    unborn_remove(&bare_unborn, b);
+    if (b->next)
+        b->next->prev = b->prev;
+    *(b->prev ? &b->prev->next : &bare_unborn) = b->next;
     pthread_mutex_unlock(&bare_lock);
-}
-
-void coir_frame_free(struct coir_task *t)
-{
-    struct coir_birth *b = coir_birth_of(t);
-
-    if (b->bare)
-        free(b);
-    else
-        coir_pool_free(&coir_shard_here()->pool, b, b->size);
 }
 
 static void report(const struct coir_birth *b)

@@ -50,6 +50,7 @@ void coir_group_begin(struct coir_group *g, struct coir_task *opener, struct coi
 
 void coir_group_open_(struct coir_task *opener, struct coir_group *g, struct coir_group_options o)
 {
+    coir_must_live(opener, g, "coir_group_open");
     opener->flags |= COIR_TASK_GROUPS_;
     coir_group_begin(g, opener, opener->scope, o.limit);
 }
@@ -67,29 +68,9 @@ static void group_end(struct coir_group *g)
 
 /* ---- members ---- */
 
-void coir_group_adopt(struct coir_group *g, struct coir_task *t)
-{
-    struct coir_shard *s = coir_shard_here();
-    struct coir_birth *b = coir_birth_of(t);
-
-    t->scope = &g->scope;
-    b->group = g;
-    b->next = NULL;
-    b->prev = g->last;
-    if (g->last)
-        g->last->next = b;
-    else
-        g->first = b;
-    g->last = b;
-    g->live++;
-    s->stats.tasks++;
-    s->stats.live++;
-    coir_ready_on(s, t);
-}
-
 void coir_group_abandon(struct coir_group *g)
 {
-    coir_shard_here()->stats.live -= g->live;
+    coir_shard_here()->stats.ended += g->live;
     g->first = g->last = NULL;
     g->live = 0;
 }
@@ -155,7 +136,7 @@ void coir_member_ended(struct coir_task *t)
     *(b->prev ? &b->prev->next : &g->first) = b->next;
     *(b->next ? &b->next->prev : &g->last) = b->prev;
     g->live--;
-    s->stats.live--;
+    s->stats.ended++;
     if (b->reaper)
         b->reaper->ended(b->reaper, t);
     coir_frame_free(t);
@@ -200,7 +181,7 @@ coir_step coir_group_spawn_resume(struct coir_task *t)
     }
     if (op->spawn && (group_is_full(g) || g->spawners)) {
         check_open(g);
-        if (!coir_cancelled_(t)) {
+        if (!coir_is_cancelled(t)) {
             t->state = 1;
             t->next = NULL;
             *g->spawners_end = t;
@@ -253,7 +234,7 @@ coir_step coir_group_wait_resume(struct coir_task *t)
     t->state = 1;
     g->waiter = t;
     t->abort = wait_abort;
-    if (coir_cancelled_(t))
+    if (coir_is_cancelled(t))
         wait_abort(t);
     return COIR_PARK_;
 }

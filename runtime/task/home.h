@@ -20,6 +20,8 @@
 #include <coir/shard.h>
 #include <coir/time.h>
 
+#include <stdlib.h>
+
 #include "runtime/base/assert.h"
 #include "runtime/base/inbox.h"
 #include "runtime/base/pool.h"
@@ -46,7 +48,8 @@ struct coir_letter {
 };
 
 struct coir_shard {
-    struct coir_queue ready;            /* FIFO */
+    struct coir_task *running;          /* the front of the run queue: what the loop has taken of it */
+    struct coir_task *ready;            /* the rest of it, FIFO; its end is coir_here.ready_end */
     struct coir_queue background;       /* runs when `ready` is empty, or has had its turn */
     struct coir_task *ended;            /* the child whose end resumed the running task: for coir_combine */
     /* the C stack between the loop's frame and its end: memory no operation may use */
@@ -90,11 +93,13 @@ struct coir_birth {
     struct coir_group *group;
     const struct coir_site *site;       /* the coir_new */
     uint32_t size;                      /* of the whole; 0: not from a pool */
-    uint32_t bare;                      /* made on no shard's thread */
+    uint32_t maker;                     /* the id of the shard it was made on, or COIR_BARE */
     struct coir_reaper *reaper;         /* who wants to know of its end before it is freed; NULL: nobody */
 };
 _Static_assert(sizeof(struct coir_birth) == 48, "a parked task costs 192 bytes: this, its header, its leaf's, 16 spare");
 _Static_assert(sizeof(struct coir_task) == 64, "one cache line");
+
+enum { COIR_BARE = COIR_MAX_SHARDS };       /* made on no shard's thread: of malloc, not of a pool */
 
 static inline struct coir_birth *coir_birth_of(struct coir_task *t)
 {
@@ -144,7 +149,7 @@ static inline void coir_ready_on(struct coir_shard *s, struct coir_task *t)
     if (COIR_UNLIKELY((t->flags & COIR_TASK_BACKGROUND_) | s->outside))
         coir_ready_apart(s, t);
     else
-        coir_queue_push(&s->ready, t);
+        coir_ready_(t);
 }
 
 static inline void coir_ready(struct coir_task *t)
@@ -181,6 +186,8 @@ struct coir_workers *coir_file_workers(struct coir_runtime *run);
  * caller holds is fine, and so is NULL. */
 static inline int coir_arguments_live(struct coir_task *t, const void *p, const char *operation);
 int coir_on_dead_stack(struct coir_task *t, const void *p, const char *operation) __attribute__((cold));
+/* Stops the program if `p`, of what cannot answer -EFAULT, lies there. `t` stands at the place. */
+void coir_must_live(const struct coir_task *t, const void *p, const char *operation);
 
 static inline bool coir_is_live(const struct coir_shard *s, const void *p)
 {
@@ -198,10 +205,40 @@ static inline int coir_arguments_live(struct coir_task *t, const void *p, const 
 
 /* ---- frames (frame.c) ---- */
 
-/* A frame leaves the list of those that have not begun. */
-void coir_frame_begins(struct coir_task *t);
+void coir_bare_begins(struct coir_birth *b);
+
+/* A frame leaves the list of those that have not begun. On the thread that made it. */
+static inline void coir_frame_begins(struct coir_task *t)
+{
+    struct coir_birth *b = coir_birth_of(t);
+    struct coir_shard *s = coir_shard_here();
+
+    COIR_ASSERT(t->flags & COIR_TASK_LAZY_);
+    t->flags &= (uint8_t)~COIR_TASK_LAZY_;
+    if (COIR_UNLIKELY(b->maker == COIR_BARE)) {
+        coir_bare_begins(b);
+        return;
+    }
+    COIR_ASSERT(s && s->id == b->maker);
+    if (b->next)
+        b->next->prev = b->prev;
+    *(b->prev ? &b->prev->next : &s->unborn) = b->next;
+}
+
+/* Forgets what coir_make made on this thread (made.c). */
+void coir_made_forget(void);
+
 /* Gives a heap frame's memory back, ended or not, without a report. */
-void coir_frame_free(struct coir_task *t);
+static inline void coir_frame_free(struct coir_task *t)
+{
+    struct coir_birth *b = coir_birth_of(t);
+
+    if (COIR_UNLIKELY(b->maker == COIR_BARE))
+        free(b);
+    else
+        coir_pool_free(&coir_shard_here()->pool, b, b->size);
+}
+
 /* Frees a frame that will not begin, without a report: whoever took it has said why. NULL is allowed. */
 void coir_discard(struct coir_task *t);
 /* Names on stderr what was made and never ran, and frees it: at the end of a shard, and for threads that
@@ -209,6 +246,12 @@ void coir_discard(struct coir_task *t);
 size_t coir_report_unborn(struct coir_birth **list);
 
 /* ---- scopes (scope.c) ---- */
+
+/* coir_cancelled, for operations about to suspend: hardly ever is anything cancelled. */
+static inline bool coir_is_cancelled(const struct coir_task *t)
+{
+    return COIR_UNLIKELY(coir_here.cancelled) && coir_cancelled_(t);
+}
 
 /* Makes a scope of the given kind inside `outer`, without a deadline. */
 void coir_scope_begin(struct coir_scope *s, struct coir_scope *outer, int kind);
@@ -219,7 +262,22 @@ void coir_scope_end(struct coir_scope *s);
 
 void coir_group_begin(struct coir_group *g, struct coir_task *opener, struct coir_scope *outer, uint32_t limit);
 /* Makes `t` a member, queued. The limit is not looked at. */
-void coir_group_adopt(struct coir_group *g, struct coir_task *t);
+static inline void coir_group_adopt(struct coir_group *g, struct coir_task *t)
+{
+    struct coir_shard *s = coir_shard_here();
+    struct coir_birth *b = coir_birth_of(t);
+
+    t->scope = &g->scope;
+    b->group = g;
+    b->next = NULL;
+    b->prev = g->last;
+    *(g->last ? &g->last->next : &g->first) = b;
+    g->last = b;
+    g->live++;
+    s->stats.tasks++;
+    coir_ready_on(s, t);
+}
+
 /* A task without an awaiter has ended: it leaves its group and is freed. */
 void coir_member_ended(struct coir_task *t);
 /* Gives up members that cannot be woken: they are leaked, with what they hold. */

@@ -3,6 +3,8 @@
  * Law 1, check (c): memory that is used across an await must not lie on the C stack below the loop's frame.
  * The check itself is two comparisons (home.h); this is the message.
  */
+#include <stdlib.h>
+
 #include "runtime/task/home.h"
 
 int coir_on_dead_stack(struct coir_task *t, const void *p, const char *operation)
@@ -18,4 +20,16 @@ int coir_on_dead_stack(struct coir_task *t, const void *p, const char *operation
         fprintf(stderr, "spawned)\n");
     t->status = -EFAULT;
     return -EFAULT;
+}
+
+void coir_must_live(const struct coir_task *t, const void *p, const char *operation)
+{
+    const struct coir_shard *s = coir_shard_here();
+
+    if (COIR_LIKELY(coir_is_live(s, p)))
+        return;
+    fprintf(stderr, "coir: %s: memory it was given at %p lies on the C stack, which does not outlive an await: keep it "
+            "in the frame (in %s, last await at %s:%u)\n", operation, p, t->site ? t->site->task : "a task",
+            t->site ? t->site->file : "?", t->site ? t->site->line : 0);
+    abort();
 }

@@ -151,6 +151,7 @@ static void cancel(struct coir_scope *s)
     struct coir_shard *h = coir_shard_here();
 
     s->cancelled = 1;
+    coir_here.cancelled++;
     if (coir_timer_armed(&s->alarm.timer))
         coir_wheel_remove(&h->wheel, &s->alarm.timer);
     s->alarm.fire = patience_ends;
@@ -192,12 +193,15 @@ void coir_scope_end(struct coir_scope *s)
 {
     if (coir_timer_armed(&s->alarm.timer))
         coir_wheel_remove(&coir_shard_here()->wheel, &s->alarm.timer);
+    if (s->cancelled)
+        coir_here.cancelled--;
 }
 
 void coir_scope_open_(struct coir_scope *s, struct coir_task *child, int64_t deadline, bool shielded)
 {
     struct coir_shard *h = coir_shard_here();
 
+    coir_must_live(child->awaiter, s, "coir_within or coir_shield");
     coir_scope_begin(s, child->scope, COIR_SCOPE_AWAIT_);
     s->owner = child;
     if (shielded) {
@@ -212,6 +216,7 @@ void coir_scope_open_(struct coir_scope *s, struct coir_task *child, int64_t dea
         return;
     if (deadline <= coir_now()) {
         s->expired = s->cancelled = 1;
+        coir_here.cancelled++;
         return;
     }
     s->alarm.fire = deadline_passes;

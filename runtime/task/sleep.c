@@ -26,7 +26,7 @@ static void sleep_abort(struct coir_task *t)
 
 static coir_step sleep_till(struct coir_sleep_until *op, int64_t at)
 {
-    if (coir_cancelled_(&op->task)) {
+    if (coir_is_cancelled(&op->task)) {
         op->task.status = -ECANCELED;
         op->task.state = COIR_LEFT_;
         return COIR_DONE_;
@@ -62,23 +62,16 @@ coir_step coir_sleep_resume(struct coir_task *t)
     return COIR_DONE_;
 }
 
-/* The awaiter itself goes to the queue: its child has nothing left to do when its turn comes. A
- * combinator wants to know which child ended, and a spawned pass has no awaiter: those go themselves. */
-coir_step coir_pass_resume(struct coir_task *t)
+/* What coir_pass_resume does not do in place. */
+coir_step coir_pass_apart_(struct coir_task *t)
 {
-    struct coir_task *up = t->awaiter;
-
-    if (t->state == 0 && coir_cancelled_(t)) {
-        t->status = -ECANCELED;
-    } else if (t->state == 0 && (!up || up->body == coir_combine_resume)) {
+    if (t->state == 0 && !coir_is_cancelled(t)) {
         t->state = 1;
         coir_ready(t);
         return COIR_PARK_;
-    } else if (t->state == 0) {
-        t->state = COIR_LEFT_;
-        coir_ready(up);
-        return COIR_PARK_;
     }
+    if (t->state == 0)
+        t->status = -ECANCELED;
     t->state = COIR_LEFT_;
     return COIR_DONE_;
 }

@@ -17,6 +17,10 @@ coir_step coir_queue_(struct coir_task *t)
         coir_here.budget = COIR_STEP_AWAITS;
         return t->body(t);
     }
+    if (coir_arguments_live(t, NULL, "coir_await")) {
+        t->state = COIR_LEFT_;
+        return COIR_DONE_;
+    }
     s->stats.queued_awaits++;
     coir_ready_on(s, t);
     return COIR_PARK_;
