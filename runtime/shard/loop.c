@@ -34,9 +34,10 @@ bool coir_time_is_virtual(void)
 /* Torture: nothing that a body left on the C stack survives. */
 static __attribute__((noinline)) void scribble(void)
 {
-    volatile unsigned char dead[SCRIBBLE];
+    unsigned char dead[SCRIBBLE];
 
-    memset((void *)dead, 0xA5, sizeof dead);
+    memset(dead, 0xA5, sizeof dead);
+    __asm__ volatile("" : : "r"(dead) : "memory");     /* somebody reads it, for all the compiler knows */
 }
 
 static void task_ended(struct coir_task *t)
