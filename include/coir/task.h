@@ -139,8 +139,8 @@ extern COIR_API __thread struct coir_here coir_here __attribute__((tls_model("in
 
 /* Second in a frame: the arguments, as f->name in the body and .name = in a call; what a call does not
  * name is zero. Their order is API, since C++20 wants designators in order. */
-#define coir_args(...) union { struct { __VA_ARGS__ }; struct { __VA_ARGS__ } in; }
-#define coir_no_args union { struct { char coir_none_; } in; }
+#define coir_args(...) union { struct { __VA_ARGS__ }; struct { __VA_ARGS__ } coir_args_; }
+#define coir_no_args union { struct { char coir_none_; } coir_args_; }
 
 /* Makes `name` awaitable in this file; in a header, without `static`, also from others. coir_export: the same
  * in a header of a shared library that hides what it does not export. */
@@ -260,7 +260,7 @@ static inline __attribute__((always_inline)) coir_step coir_start_(struct coir_t
     static const struct coir_site coir_site_##n = { #name, __FILE__, __LINE__ }; \
     struct name *const coir_new_##n = (struct name *)coir_frame_new_(sizeof(struct name), name##_resume, &coir_site_##n); \
     if (coir_new_##n) { \
-        coir_new_##n->in = decltype(coir_new_##n->in){ __VA_ARGS__ }; \
+        coir_new_##n->coir_args_ = decltype(coir_new_##n->coir_args_){ __VA_ARGS__ }; \
         __builtin_memset((void *)&coir_new_##n->result, 0, sizeof coir_new_##n->result); \
     } \
     _Pragma("GCC diagnostic pop") \
@@ -270,7 +270,7 @@ static inline __attribute__((always_inline)) coir_step coir_start_(struct coir_t
     static const struct coir_site coir_site_##n = { #name, __FILE__, __LINE__ }; \
     struct name *const coir_new_##n = (struct name *)coir_frame_new_(sizeof(struct name), name##_resume, &coir_site_##n); \
     if (coir_new_##n) { \
-        coir_new_##n->in = (__typeof__(coir_new_##n->in)){ __VA_ARGS__ }; \
+        coir_new_##n->coir_args_ = (__typeof__(coir_new_##n->coir_args_)){ __VA_ARGS__ }; \
         __builtin_memset((void *)&coir_new_##n->result, 0, sizeof coir_new_##n->result); \
     } \
     coir_new_##n ? &coir_new_##n->task : (struct coir_task *)0; }))
@@ -306,10 +306,10 @@ COIR_API void coir_free(struct coir_task *t);
 
 /* Arguments first: they may read what the slot held before. */
 #define COIR_ARGS_(slot, name, ...) do { \
-    const __typeof__((slot)->in) coir_in_ = { __VA_ARGS__ }; \
+    const __typeof__((slot)->coir_args_) coir_in_ = { __VA_ARGS__ }; \
     _Static_assert(__builtin_types_compatible_p(__typeof__(*(slot)), struct name), "the slot is not a struct " #name); \
     COIR_FILL_(slot); \
-    (slot)->in = coir_in_; \
+    (slot)->coir_args_ = coir_in_; \
     __builtin_memset((void *)&(slot)->result, 0, sizeof (slot)->result); \
     } while (0)
 
