@@ -139,16 +139,18 @@ struct coir_xchan;
  * errno: ENOMEM, or EINVAL for a capacity of 0 or a size that does not fit. Any thread. */
 COIR_API struct coir_xchan *coir_xchan_new(size_t item, size_t capacity) __attribute__((warn_unused_result));
 
-/* Frees it, with the items left in it. Nobody uses it any more: who has received the last item, or knows by
- * other means that the others are done with it, may free it at once. Stops the program if a task waits, and
- * says which, and where. NULL is allowed. Any thread. */
+/* Frees it, with the items left in it. Nobody may begin to use it any more. Who has received the last
+ * item that was sent, or learnt that it is closed and nothing is left, may free it at once: a call of
+ * another thread's that brought that about may not have returned, but touches nothing of the channel any
+ * more. Stops the program if a task waits, and says which, and where. NULL is allowed. Any thread. */
 COIR_API void coir_xchan_free(struct coir_xchan *x);
 
 /* As coir_channel_close. Any thread. */
 COIR_API void coir_xchan_close(struct coir_xchan *x);
 
-/* Items in it, as of some moment during the call. Any thread. */
+/* Items in it, as of some moment during the call; and what it was made for. Any thread. */
 COIR_API size_t coir_xchan_queued(const struct coir_xchan *x);
+COIR_API size_t coir_xchan_capacity(const struct coir_xchan *x);
 
 /* As coir_channel_send, with its errors. A shard's thread, as every await. */
 struct coir_xchan_send {

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ends of programs that broke a rule of runtime/sync. Each names the task that waits and where.
+ */
+#include <stdlib.h>
+
+#include "runtime/sync/wait.h"
+
+static const struct coir_site *site_of(const struct coir_task *waiter)
+{
+    static const struct coir_site unknown = { "a task", "?", 0 };
+    const struct coir_task *up = waiter->awaiter ? waiter->awaiter : waiter;
+
+    return up->site ? up->site : &unknown;
+}
+
+void coir_other_shard(const struct coir_task *waiter, const char *what)
+{
+    const struct coir_site *at = site_of(waiter);
+
+    fprintf(stderr, "coir: a %s is used on one thread while %s of another shard waits for it at %s:%u; between shards "
+            "there is coir_xchan\n", what, at->task, at->file, at->line);
+    abort();
+}
+
+void coir_destroyed_under(const struct coir_task *waiter, const char *what)
+{
+    const struct coir_site *at = site_of(waiter);
+
+    fprintf(stderr, "coir: a %s is destroyed while %s waits for it at %s:%u\n", what, at->task, at->file, at->line);
+    abort();
+}
