@@ -2,18 +2,19 @@
 /*
  * coir/io.h - what holds for every I/O operation, and the operations on any descriptor.
  *
- * An operation is a leaf frame, named coir_ and the POSIX name, with the arguments of its man page. Its
- * status is 0 or a negative errno, the same on both planes; its result what the POSIX call returns. On all
- * of them:
+ * An operation is a leaf frame, named coir_ and the POSIX name, with the arguments of its man page. Its status
+ * is 0 or a negative errno, the same on both planes; its result what the POSIX call returns. On all of them:
  *
- *   - A descriptor may be blocking or not; nothing here changes that. It is used by one shard at a time: waits on it are ended
- *     by a coir_close on the same shard, which gives them -ECANCELED.
+ *   - A descriptor may be blocking or not; nothing here changes that. It is used by one shard at a time: waits
+ *     on it are ended by a coir_close on the same shard, which gives them -ECANCELED.
  *   - When the await has returned the kernel no longer touches the buffers, whatever the status.
- *   - What had been done when it was cancelled counts: data that arrived wins over cancellation. The ones that move an exact
- *     number of bytes leave the bytes moved in `result` on failure too.
- *   - -EBADF for a descriptor that is not open, -EFAULT for a NULL buffer, a zero length completes with 0 without waiting.
+ *   - What had been done when it was cancelled counts: data that arrived wins over cancellation. The ones that
+ *     move an exact number of bytes leave the bytes moved in `result` on failure too.
+ *   - -EBADF for a descriptor that is not open, -EFAULT for a NULL buffer, a zero length completes with 0
+ *     without waiting.
  *   - -EFAULT, and a line on stderr, for a buffer on the C stack below the loop (law 1).
- *   - -ECANCELED in a cancelled scope: what can be done without waiting is done, other operations are not started.
+ *   - -ECANCELED in a cancelled scope: what can be done without waiting is done, other operations are not
+ *     started.
  *   - Bytes moved at once are at most 2,147,479,552, as in read(2).
  */
 #ifndef COIR_IO_H
@@ -25,7 +26,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-# 29 "coir/io.h"
+# 30 "coir/io.h"
 
 struct coir_io_kind;
 

@@ -193,7 +193,8 @@ static inline struct coir_task *coir_frame_(struct coir_task *t)
 static inline void coir_child_(struct coir_task *t, coir_step (*body)(struct coir_task *), struct coir_task *up)
 {
     /* Status and state 0, two flags of the parent's, its depth and one: as one store. */
-    const uint16_t inherits = (uint16_t)((up->inherited & (0xff00 | COIR_TASK_SHIELD_ | COIR_TASK_BACKGROUND_)) + 0x100);
+    const uint16_t kept = 0xff00 | COIR_TASK_SHIELD_ | COIR_TASK_BACKGROUND_;
+    const uint16_t inherits = (uint16_t)((up->inherited & kept) + 0x100);
 
     t->body = body;
     t->awaiter = up;
@@ -258,7 +259,8 @@ static inline __attribute__((always_inline)) coir_step coir_start_(struct coir_t
 #define COIR_NEW__(n, name, ...) coir_frame_(__extension__({ \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
     static const struct coir_site coir_site_##n = { #name, __FILE__, __LINE__ }; \
-    struct name *const coir_new_##n = (struct name *)coir_frame_new_(sizeof(struct name), name##_resume, &coir_site_##n); \
+    struct name *const coir_new_##n = \
+        (struct name *)coir_frame_new_(sizeof(struct name), name##_resume, &coir_site_##n); \
     if (coir_new_##n) { \
         coir_new_##n->coir_args_ = decltype(coir_new_##n->coir_args_){ __VA_ARGS__ }; \
         __builtin_memset((void *)&coir_new_##n->result, 0, sizeof coir_new_##n->result); \
@@ -268,7 +270,8 @@ static inline __attribute__((always_inline)) coir_step coir_start_(struct coir_t
 #else
 #define COIR_NEW__(n, name, ...) coir_frame_(__extension__({ \
     static const struct coir_site coir_site_##n = { #name, __FILE__, __LINE__ }; \
-    struct name *const coir_new_##n = (struct name *)coir_frame_new_(sizeof(struct name), name##_resume, &coir_site_##n); \
+    struct name *const coir_new_##n = \
+        (struct name *)coir_frame_new_(sizeof(struct name), name##_resume, &coir_site_##n); \
     if (coir_new_##n) { \
         coir_new_##n->coir_args_ = (__typeof__(coir_new_##n->coir_args_)){ __VA_ARGS__ }; \
         __builtin_memset((void *)&coir_new_##n->result, 0, sizeof coir_new_##n->result); \

@@ -24,7 +24,8 @@ static int open_watch(struct coir_runtime *run)
     run->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (plane_fd < 0 || run->watch < 0 || run->clock < 0)
         return plane_fd < 0 ? plane_fd : -errno;
-    if (epoll_ctl(run->watch, EPOLL_CTL_ADD, plane_fd, &ev) < 0 || epoll_ctl(run->watch, EPOLL_CTL_ADD, run->clock, &ev) < 0)
+    if (epoll_ctl(run->watch, EPOLL_CTL_ADD, plane_fd, &ev) < 0
+        || epoll_ctl(run->watch, EPOLL_CTL_ADD, run->clock, &ev) < 0)
         return -errno;
     return 0;
 }

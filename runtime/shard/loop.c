@@ -198,7 +198,8 @@ static void deadlock(struct coir_shard *s)
     struct coir_runtime *run = s->run;
 
     if (__atomic_exchange_n(&run->deadlocked, 1, __ATOMIC_SEQ_CST)) {
-        fprintf(stderr, "coir: shard %u: these tasks were cancelled and went to sleep again; they are abandoned\n", s->id);
+        fprintf(stderr, "coir: shard %u: these tasks were cancelled and went to sleep again; they are abandoned\n",
+                s->id);
         coir_dump(stderr);
         coir_group_abandon(&s->root);
         return;

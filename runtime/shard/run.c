@@ -115,12 +115,13 @@ static int open_plane(struct coir_shard *s)
 int coir_shard_begin(struct coir_runtime *run, unsigned id)
 {
     struct coir_shard *s = coir_alloc_fails() ? NULL : aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
+    const size_t after_wheel = offsetof(struct coir_shard, virtual_now);    /* the wheel clears itself, as it is used */
     int err;
 
     if (!s)
         return say("a shard", -ENOMEM);
     memset(s, 0, offsetof(struct coir_shard, wheel));
-    memset((char *)s + offsetof(struct coir_shard, virtual_now), 0, sizeof *s - offsetof(struct coir_shard, virtual_now));
+    memset((char *)s + after_wheel, 0, sizeof *s - after_wheel);
     s->run = run;
     s->id = id;
     s->virtual_now = wants_virtual_time() ? coir_clock_monotonic() : -1;
@@ -196,7 +197,8 @@ static const struct coir_plane_kind *choose(const char *name, bool *probed)
 static int check_options(const struct coir_options *o, uint64_t abi)
 {
     if ((abi & ~(uint64_t)1) != COIR_ABI_SIZE_) {
-        fprintf(stderr, "coir: this program was compiled against another version of libcoir: its frames have other sizes\n");
+        fprintf(stderr, "coir: this program was compiled against another version of libcoir: its frames have "
+                "other sizes\n");
         return -ENOEXEC;
     }
     if (coir_shard_here())
@@ -304,7 +306,8 @@ void coir_post(struct coir_shard *s, struct coir_letter *letter)
 {
     struct coir_shard *here = coir_shard_here();
 
-    /* The letter may end the run. Shards end together; another thread has to be waited for (coir_shard_end). */
+    /* The letter may end the run. Shards end together; another thread has to be waited for
+     * (coir_shard_end). */
     if (!here)
         __atomic_add_fetch(&s->posting, 1, __ATOMIC_ACQ_REL);
     coir_inbox_push(&s->inbox, &letter->msg);

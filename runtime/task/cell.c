@@ -77,8 +77,8 @@ static bool change(struct coir_cell *c, uint16_t from, uint16_t to)
 
 static void twice(const struct coir_cell *c, const struct coir_site *site)
 {
-    fprintf(stderr, "coir: a cell is completed a second time at %s:%u (%s); the first time was at %s:%u\n", file_of(site),
-            line_of(site), site->task, file_of(c->completed), line_of(c->completed));
+    fprintf(stderr, "coir: a cell is completed a second time at %s:%u (%s); the first time was at %s:%u\n",
+            file_of(site), line_of(site), site->task, file_of(c->completed), line_of(c->completed));
     abort();
 }
 
@@ -170,8 +170,8 @@ void coir_cell_destroy(struct coir_cell *c)
     if (settled(c) == AWAITED) {
         const struct coir_task *up = c->waiter->awaiter;
         const struct coir_site *at = up ? up->site : NULL;
-        fprintf(stderr, "coir: a cell is destroyed while %s awaits it at %s:%u\n", at ? at->task : "a task", file_of(at),
-                line_of(at));
+        fprintf(stderr, "coir: a cell is destroyed while %s awaits it at %s:%u\n", at ? at->task : "a task",
+                file_of(at), line_of(at));
         abort();
     }
     c->state = REVOKED;

@@ -71,7 +71,8 @@ struct coir_shard {
     unsigned id;
     bool counted;                       /* holds one of the run's `busy`: see runtime/shard/run.h */
     bool stopped;                       /* the root group has been cancelled */
-    bool outside;                       /* in another loop, between turns: whom to tell of what becomes ready */
+    /* in another loop, between turns: whom to tell of what becomes ready */
+    bool outside;
     unsigned arrived;                   /* letters of this turn that hold one of the run's `busy` */
     int64_t spin;                       /* ns to look for letters before sleeping, adapted */
     struct coir_stats stats;
@@ -96,7 +97,7 @@ struct coir_birth {
     uint32_t maker;                     /* the id of the shard it was made on, or COIR_BARE */
     struct coir_reaper *reaper;         /* who wants to know of its end before it is freed; NULL: nobody */
 };
-_Static_assert(sizeof(struct coir_birth) == 48, "a parked task costs 192 bytes: this, its header, its leaf's, 16 spare");
+_Static_assert(sizeof(struct coir_birth) == 48, "a parked task costs 192 bytes: this, two headers, 16 spare");
 _Static_assert(sizeof(struct coir_task) == 64, "one cache line");
 
 enum { COIR_BARE = COIR_MAX_SHARDS };       /* made on no shard's thread: of malloc, not of a pool */
