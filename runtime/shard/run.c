@@ -141,6 +141,7 @@ int coir_shard_begin(struct coir_runtime *run, unsigned id)
         free(s);
         return err;
     }
+    coir_signals_hold(s);
     run->shard[id] = s;
     return 0;
 }
@@ -154,6 +155,7 @@ void coir_shard_end(struct coir_shard *s)
         sched_yield();
     s->plane->kind->close(s->plane);
     coir_scope_end(&s->root.scope);
+    coir_signals_release(s);
     coir_here.shard = NULL;
     free(s);
 }

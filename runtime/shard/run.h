@@ -60,6 +60,10 @@ int coir_shard_begin(struct coir_runtime *run, unsigned id);
 /* Gives it back: every task has ended. */
 void coir_shard_end(struct coir_shard *s);
 
+/* signals.c: from the one to the other no write of this thread's raises SIGPIPE or SIGXFSZ. */
+void coir_signals_hold(struct coir_shard *s);
+void coir_signals_release(struct coir_shard *s);
+
 /* run.c */
 int coir_run_begin(struct coir_runtime **out, const struct coir_options *o, uint64_t abi);
 void coir_run_end(struct coir_runtime *run);

@@ -70,6 +70,7 @@ struct coir_shard {
     struct coir_runtime *run;
     unsigned id;
     bool counted;                       /* holds one of the run's `busy`: see runtime/shard/run.h */
+    bool held_signals[2];               /* which of those of runtime/shard/signals.c it blocked itself */
     bool stopped;                       /* the root group has been cancelled */
     /* in another loop, between turns: whom to tell of what becomes ready */
     bool outside;
