@@ -97,8 +97,10 @@ static bool epoll_begin(struct coir_plane *plane, struct coir_io *io)
     struct epoll_plane *p = self(plane);
     int err;
 
-    if (!io->kind->events && !io->kind->always)
-        return coir_io_on_pool(plane, io);
+    if (!io->kind->events && !io->kind->always) {
+        err = coir_syscall_fault();
+        return err ? ended_at_once(io, err) : coir_io_on_pool(plane, io);
+    }
     err = attempt(io);
     if (err != -EAGAIN || io->fd < 0)
         return ended_at_once(io, err);

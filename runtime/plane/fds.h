@@ -24,6 +24,7 @@ struct coir_fd {
     struct coir_task *closer;        /* a coir_close that waits for them to end */
     struct coir_fd_guest *guest;
     bool known;                      /* epoll: a guess that it is registered */
+    bool seekable;                   /* it has been found to have positions */
     uint32_t closes;                 /* of this number: who comes back to it after others had a turn compares */
 };
 

@@ -3,6 +3,8 @@
  * The life of an operation, whichever plane drives it: begun, or ended at once in a cancelled scope; listed
  * under its descriptor; cancelled through its task; ended once. And how a close finds an end to all of them.
  */
+#include <fcntl.h>
+
 #include "runtime/plane/plane.h"
 #include "runtime/task/workers.h"
 
@@ -46,6 +48,9 @@ static int enlist(struct coir_plane *p, struct coir_io *io)
     io->link = NULL;
     if (io->fd < 0)
         return 0;
+    /* A number beyond all seen so far may be no descriptor at all, and the table would grow for it. */
+    if (!coir_fd_find(&p->fds, io->fd) && fcntl(io->fd, F_GETFD) < 0)
+        return -EBADF;
     e = coir_fd_get(&p->fds, io->fd);
     if (!e)
         return -ENOMEM;
@@ -135,7 +140,7 @@ void coir_fd_forget(struct coir_plane *p, int fd)
 
     if (!e)
         return;
-    e->known = false;
+    e->known = e->seekable = false;
     e->closes++;
 }
 
@@ -185,9 +190,13 @@ static const struct coir_job_kind io_job = { .run = run_io, .home = io_is_home }
 
 bool coir_io_on_pool(struct coir_plane *p, struct coir_io *io)
 {
+    int err;
+
     io->state = COIR_IO_ON_POOL;
-    io->res = coir_workers_submit(coir_file_workers(p->shard->run), job_of(io), &io_job);
-    return io->res == 0;
+    err = coir_workers_submit(coir_file_workers(p->shard->run), job_of(io), &io_job);
+    if (err)
+        io->res = err;                       /* else it is the thread's, which may have been here already */
+    return err == 0;
 }
 
 bool coir_io_off_pool(struct coir_plane *p, struct coir_io *io)
