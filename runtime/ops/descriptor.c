@@ -194,7 +194,7 @@ coir_step coir_write_all_resume(struct coir_task *t)
 
 /* ---- readv, writev ---- */
 
-static int check_iov(struct coir_task *t, int fd, const struct iovec *iov, int n, const char *name)
+int coir_check_iov(struct coir_task *t, int fd, const struct iovec *iov, int n, const char *name)
 {
     size_t sum = 0;
 
@@ -249,7 +249,7 @@ coir_step coir_readv_resume(struct coir_task *t)
     struct coir_readv *op = (struct coir_readv *)t;
 
     if (t->state == 0 && !coir_op_begins(t, &op->io, &readv_kind, op->fd,
-                                         check_iov(t, op->fd, op->iov, op->iovcnt, "coir_readv")))
+                                         coir_check_iov(t, op->fd, op->iov, op->iovcnt, "coir_readv")))
         return COIR_PARK_;
     return coir_op_ends(t, &op->io, &op->result);
 }
@@ -289,7 +289,7 @@ coir_step coir_writev_resume(struct coir_task *t)
     struct coir_writev *op = (struct coir_writev *)t;
 
     if (t->state == 0 && !coir_op_begins(t, &op->io, &writev_kind, op->fd,
-                                         check_iov(t, op->fd, op->iov, op->iovcnt, "coir_writev")))
+                                         coir_check_iov(t, op->fd, op->iov, op->iovcnt, "coir_writev")))
         return COIR_PARK_;
     return coir_op_ends(t, &op->io, &op->result);
 }

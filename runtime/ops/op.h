@@ -49,6 +49,9 @@ static inline int coir_check_pointer(struct coir_task *t, const void *p, const c
     return !p || coir_arguments_live(t, p, name) ? -EFAULT : 1;
 }
 
+/* The same for `n` pieces (descriptor.c). */
+int coir_check_iov(struct coir_task *t, int fd, const struct iovec *iov, int n, const char *name);
+
 /* Begins, or ends at once. True: it has ended, and io->res says how. */
 static inline bool coir_op_begins(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd,
                                   int check)
