@@ -133,16 +133,18 @@ static void ring_pop(struct coir_channel *c, void *item)
 
 /* ---- one item ---- */
 
-/* 0, -EPIPE, or -EAGAIN: it would have to wait. */
-static inline __attribute__((always_inline)) int put(struct coir_channel *c, const void *item)
+/* Takes the oldest out of its line. */
+static inline struct coir_link *pop_waiter(struct coir_link *line)
 {
-    if (!coir_list_empty(&c->receivers)) {
-        struct coir_channel_recv *r = receiver_of(coir_list_pop_front(&c->receivers));
-        coir_copy_item(r->item, item, c->item);
-        r->result = true;
-        coir_leaf_goes_on(&r->task);
-        return 0;
-    }
+    struct coir_link *first = line->next;
+
+    line->next = first->next;
+    first->next->prev = line;
+    return first;
+}
+
+static int put_into_ring(struct coir_channel *c, const void *item)
+{
     if (COIR_UNLIKELY(c->closed))
         return -EPIPE;
     if (c->queued == c->capacity)
@@ -151,24 +153,44 @@ static inline __attribute__((always_inline)) int put(struct coir_channel *c, con
     return 0;
 }
 
+/* 0, -EPIPE, or -EAGAIN: it would have to wait. */
+static inline __attribute__((always_inline)) int put(struct coir_channel *c, const void *item)
+{
+    struct coir_channel_recv *r;
+
+    if (coir_list_empty(&c->receivers))
+        return put_into_ring(c, item);
+    r = receiver_of(pop_waiter(&c->receivers));
+    coir_copy_item(r->item, item, c->item);
+    r->result = true;
+    coir_leaf_goes_on(&r->task);
+    return 0;
+}
+
+/* What is queued comes first, and leaves a place to the oldest sender. */
+static int take_from_ring(struct coir_channel *c, void *item)
+{
+    ring_pop(c, item);
+    if (!coir_list_empty(&c->senders)) {
+        struct coir_channel_send *s = sender_of(pop_waiter(&c->senders));
+        ring_push(c, s->item);
+        coir_leaf_goes_on(&s->task);
+    }
+    return 0;
+}
+
 /* 0, -EPIPE: closed and drained, or -EAGAIN. */
 static inline __attribute__((always_inline)) int take(struct coir_channel *c, void *item)
 {
-    struct coir_channel_send *s = NULL;
+    struct coir_channel_send *s;
 
-    if (!coir_list_empty(&c->senders))
-        s = sender_of(coir_list_pop_front(&c->senders));
-    if (c->queued) {
-        ring_pop(c, item);
-        if (s)
-            ring_push(c, s->item);
-    } else if (s) {
-        coir_copy_item(item, s->item, c->item);
-    } else {
+    if (c->queued)
+        return take_from_ring(c, item);
+    if (coir_list_empty(&c->senders))
         return c->closed ? -EPIPE : -EAGAIN;
-    }
-    if (s)
-        coir_leaf_goes_on(&s->task);
+    s = sender_of(pop_waiter(&c->senders));
+    coir_copy_item(item, s->item, c->item);
+    coir_leaf_goes_on(&s->task);
     return 0;
 }
 
@@ -193,22 +215,33 @@ void coir_channel_close(struct coir_channel *c)
     check_home(c);
     c->closed = true;
     while (!coir_list_empty(&c->senders)) {
-        struct coir_channel_send *s = sender_of(coir_list_pop_front(&c->senders));
+        struct coir_channel_send *s = sender_of(pop_waiter(&c->senders));
         s->task.status = -EPIPE;
         coir_leaf_goes_on(&s->task);
     }
     while (!coir_list_empty(&c->receivers))
-        coir_leaf_goes_on(&receiver_of(coir_list_pop_front(&c->receivers))->task);
+        coir_leaf_goes_on(&receiver_of(pop_waiter(&c->receivers))->task);
 }
 
 /* ---- the operations ---- */
 
-/* 0, or the -EFAULT for arguments that are none. */
-static inline int check(struct coir_task *t, const struct coir_channel *c, const void *item, const char *operation)
+/* True when there is nothing to say against the arguments; explain() says what else. */
+static inline bool are_fine(const struct coir_task *t, const struct coir_channel *c, const void *item)
 {
-    if (COIR_UNLIKELY(!c || (!item && c->item)))
+    const struct coir_shard *s = coir_shard_here();
+
+    return COIR_LIKELY(c && c->home == s && (item || !c->item) && coir_is_live(s, t) && coir_is_live(s, item));
+}
+
+/* 0: they will do after all. */
+static __attribute__((cold, noinline)) int explain(struct coir_task *t, struct coir_channel *c, const void *item)
+{
+    if (!c || (!item && c->item))
         return -EFAULT;
-    return coir_arguments_live(t, item, operation);
+    if (coir_arguments_live(t, item, "an item of a channel") || coir_arguments_live(t, c, "a channel"))
+        return -EFAULT;
+    check_home(c);
+    return 0;
 }
 
 /* Parks at the end of a line; or ends, where that cannot be. */
@@ -240,39 +273,56 @@ static void recv_abort(struct coir_task *t)
     give_up(t, &((struct coir_channel_recv *)t)->link);
 }
 
+static coir_step send_otherwise(struct coir_channel_send *op, int err)
+{
+    struct coir_channel *c = op->channel;
+
+    if (err == -EAGAIN)
+        return line_up(&op->task, c, &c->senders, &op->link, send_abort);
+    return coir_leaf_ends(&op->task, err);
+}
+
+static coir_step recv_otherwise(struct coir_channel_recv *op, int err)
+{
+    struct coir_channel *c = op->channel;
+
+    if (err == -EAGAIN)
+        return line_up(&op->task, c, &c->receivers, &op->link, recv_abort);
+    return coir_leaf_ends(&op->task, err == -EPIPE ? 0 : err);
+}
+
+/* Of a leaf that was resumed itself, everything has been said. */
 coir_step coir_channel_send_resume(struct coir_task *t)
 {
     struct coir_channel_send *op = (struct coir_channel_send *)t;
-    struct coir_channel *c = op->channel;
-    int err;
+    int err = 0;
 
-    if (t->state)
-        return coir_leaf_ends(t, t->status);
-    err = check(t, c, op->item, "coir_channel_send");
-    if (err)
-        return coir_leaf_ends(t, err);
-    check_home(c);
-    err = put(c, op->item);
-    if (err == -EAGAIN)
-        return line_up(t, c, &c->senders, &op->link, send_abort);
-    return coir_leaf_ends(t, err);
+    if (COIR_LIKELY(t->state == 0)) {
+        if (!are_fine(t, op->channel, op->item))
+            err = explain(t, op->channel, op->item);
+        if (!err)
+            err = put(op->channel, op->item);
+        if (err)
+            return send_otherwise(op, err);
+    }
+    t->state = COIR_LEFT_;
+    return COIR_DONE_;
 }
 
 coir_step coir_channel_recv_resume(struct coir_task *t)
 {
     struct coir_channel_recv *op = (struct coir_channel_recv *)t;
-    struct coir_channel *c = op->channel;
-    int err;
+    int err = 0;
 
-    if (t->state)
-        return coir_leaf_ends(t, t->status);
-    err = check(t, c, op->item, "coir_channel_recv");
-    if (err)
-        return coir_leaf_ends(t, err);
-    check_home(c);
-    err = take(c, op->item);
-    if (err == -EAGAIN)
-        return line_up(t, c, &c->receivers, &op->link, recv_abort);
-    op->result = err == 0;
-    return coir_leaf_ends(t, 0);
+    if (COIR_LIKELY(t->state == 0)) {
+        if (!are_fine(t, op->channel, op->item))
+            err = explain(t, op->channel, op->item);
+        if (!err)
+            err = take(op->channel, op->item);
+        if (err)
+            return recv_otherwise(op, err);
+        op->result = true;
+    }
+    t->state = COIR_LEFT_;
+    return COIR_DONE_;
 }

@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ends of programs that broke a rule of runtime/sync. Each names the task that waits and where.
+ * Copying items that are no word, and the ends of programs that broke a rule of runtime/sync. Each names the
+ * task that waits and where.
  */
 #include <stdlib.h>
 
 #include "runtime/sync/wait.h"
+
+void coir_copy_bytes(void *to, const void *from, size_t size)
+{
+    if (size == 4)
+        memcpy(to, from, 4);
+    else if (size == 16)
+        memcpy(to, from, 16);
+    else if (size)
+        memcpy(to, from, size);
+}
 
 static const struct coir_site *site_of(const struct coir_task *waiter)
 {

@@ -44,17 +44,15 @@ static inline coir_step coir_leaf_parks(struct coir_task *t, void (*abort)(struc
     return COIR_PARK_;
 }
 
-/* Items are of any alignment. The usual sizes need no call. */
+void coir_copy_bytes(void *to, const void *from, size_t size);
+
+/* Items are of any alignment. Those of a word are copied in place. */
 static inline void coir_copy_item(void *to, const void *from, size_t size)
 {
-    if (size == 8)
+    if (COIR_LIKELY(size == 8))
         memcpy(to, from, 8);
-    else if (size == 4)
-        memcpy(to, from, 4);
-    else if (size == 16)
-        memcpy(to, from, 16);
-    else if (size)
-        memcpy(to, from, size);
+    else
+        coir_copy_bytes(to, from, size);
 }
 
 /* Stops the program: something is used from shard here while tasks of `home` wait for it. */
