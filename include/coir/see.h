@@ -34,7 +34,14 @@ struct coir_stats {
 
 /* Fills `out` with the counters of shard `shard`. From that shard's thread exact; from another thread a
  * snapshot that may be torn between counters. 0, or -EINVAL for a shard that is not there. */
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"     /* a function and a structure of one name, as stat(2) has them */
+#endif
 COIR_API int coir_stats(unsigned shard, struct coir_stats *out);
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 /* The calling shard's I/O plane: "uring" or "epoll"; "" where no shard runs. Static. */
 COIR_API const char *coir_plane_name(void);

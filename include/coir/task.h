@@ -162,8 +162,11 @@ extern COIR_API __thread struct coir_here coir_here __attribute__((tls_model("in
 /* Debug builds fill a frame with rubbish before it is used, so that nobody lives on yesterday's bytes. */
 #ifdef COIR_DEBUG
 #define COIR_FILL_(slot) __builtin_memset((void *)(slot), 0xA5, sizeof *(slot))
+#define COIR_FILL_NEW_(p) \
+    __builtin_memset((char *)(p) + sizeof (p)->task, 0xA5, sizeof *(p) - sizeof (p)->task)
 #else
 #define COIR_FILL_(slot) ((void)0)
+#define COIR_FILL_NEW_(p) ((void)0)
 #endif
 
 /* ---- what the macros call; private ------------------------------------------------------------------- */
@@ -256,12 +259,22 @@ static inline __attribute__((always_inline)) coir_step coir_start_(struct coir_t
 #define coir_new(name, ...) COIR_NEW_(__COUNTER__, name, __VA_ARGS__)
 #define COIR_NEW_(n, name, ...) COIR_NEW__(n, name, __VA_ARGS__)
 #ifdef __cplusplus
+/* What C++20 refuses, arguments out of order, clang only warns of. */
+#ifdef __clang__
+#define COIR_IN_ORDER_ _Pragma("clang diagnostic push") \
+    _Pragma("clang diagnostic error \"-Wreorder-init-list\"") \
+    _Pragma("clang diagnostic ignored \"-Wmissing-field-initializers\"")
+#else
+#define COIR_IN_ORDER_ \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
+#endif
 #define COIR_NEW__(n, name, ...) coir_frame_(__extension__({ \
-    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
+    COIR_IN_ORDER_ \
     static const struct coir_site coir_site_##n = { #name, __FILE__, __LINE__ }; \
     struct name *const coir_new_##n = \
         (struct name *)coir_frame_new_(sizeof(struct name), name##_resume, &coir_site_##n); \
     if (coir_new_##n) { \
+        COIR_FILL_NEW_(coir_new_##n); \
         coir_new_##n->coir_args_ = decltype(coir_new_##n->coir_args_){ __VA_ARGS__ }; \
         __builtin_memset((void *)&coir_new_##n->result, 0, sizeof coir_new_##n->result); \
     } \
@@ -273,6 +286,7 @@ static inline __attribute__((always_inline)) coir_step coir_start_(struct coir_t
     struct name *const coir_new_##n = \
         (struct name *)coir_frame_new_(sizeof(struct name), name##_resume, &coir_site_##n); \
     if (coir_new_##n) { \
+        COIR_FILL_NEW_(coir_new_##n); \
         coir_new_##n->coir_args_ = (__typeof__(coir_new_##n->coir_args_)){ __VA_ARGS__ }; \
         __builtin_memset((void *)&coir_new_##n->result, 0, sizeof coir_new_##n->result); \
     } \
@@ -455,7 +469,11 @@ enum { coir_in_finally_ = 0 };
     } while (0)
 
 /* Leaves with a negative errno; a positive one is taken as its negative. */
-#define coir_fail(f, st) COIR_LEAVE_(f, (st) > 0 ? -(st) : (st))
+#define coir_fail(f, st) COIR_LEAVE_(f, coir_negative_(st))
+static inline int coir_negative_(int err)
+{
+    return err > 0 ? -err : err;
+}
 
 /* ---- generators -------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An await inside the program's own switch, over an enum.
+ *
+ * caught: (a) gcc compile "overflow"
+ * caught: (a) clang compile "switch|case value"
+ */
+#include <coir/coir.h>
+
+enum colour { RED, GREEN };
+
+struct bad {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_pass pass;
+    enum colour n;
+};
+static coir_declare(bad);
+
+coir_body(bad, f) {
+    switch (f->n) {
+    case 0:
+        coir_try(f, &f->pass, coir_pass);
+        break;
+    default:
+        break;
+    }
+} coir_end
+
+int main(void)
+{
+    return coir_main(coir_new(bad));
+}
