@@ -31,7 +31,7 @@ struct coir_workers {
     pthread_cond_t work;
     struct coir_job *head, **tail;
     struct coir_pool_counts count;   /* its `queued` and `threads` are the truth */
-    unsigned idle;                   /* threads that wait for work, woken or not */
+    unsigned idle;                   /* threads that wait for work, woken or not, or soon will */
     bool ending;
     struct worker workers[COIR_POOL_THREADS_MAX];
 };
@@ -97,9 +97,11 @@ static void run_one(struct coir_workers *w)
     w->count.running--;
     w->count.done++;
     w->count.orphans -= job->orphan;
+    w->idle++;                       /* it is about to look for work: nobody need be started for the next job */
     pthread_mutex_unlock(&w->lock);
     coir_post(home, &job->letter);
     pthread_mutex_lock(&w->lock);
+    w->idle--;
 }
 
 static struct timespec in(int64_t ns)
