@@ -46,14 +46,14 @@ struct coir_open {
     coir_args(const char *path; int flags; mode_t mode;);
     struct coir_io io;
 };
-coir_declare(coir_open);
+coir_export(coir_open);
 
 struct coir_openat {
     coir_frame(int);
     coir_args(int dirfd; const char *path; int flags; mode_t mode;);
     struct coir_io io;
 };
-coir_declare(coir_openat);
+coir_export(coir_openat);
 
 /* statx(2): `dirfd` is AT_FDCWD, or a directory's or, with the path "" and AT_EMPTY_PATH, the file's. */
 struct coir_statx {
@@ -61,7 +61,7 @@ struct coir_statx {
     coir_args(int dirfd; const char *path; int flags; unsigned mask; struct statx *statxbuf;);
     struct coir_io io;
 };
-coir_declare(coir_statx);
+coir_export(coir_statx);
 
 /* renameat2(2): `flags` is 0 (what is at newpath is replaced), RENAME_NOREPLACE or RENAME_EXCHANGE. */
 struct coir_rename {
@@ -69,7 +69,7 @@ struct coir_rename {
     coir_args(const char *oldpath; const char *newpath; unsigned flags;);
     struct coir_io io;
 };
-coir_declare(coir_rename);
+coir_export(coir_rename);
 
 /* unlink(2): `flags` is 0 or AT_REMOVEDIR, which removes an empty directory. */
 struct coir_unlink {
@@ -77,7 +77,7 @@ struct coir_unlink {
     coir_args(const char *path; int flags;);
     struct coir_io io;
 };
-coir_declare(coir_unlink);
+coir_export(coir_unlink);
 
 /* mkdir(2). */
 struct coir_mkdir {
@@ -85,7 +85,7 @@ struct coir_mkdir {
     coir_args(const char *path; mode_t mode;);
     struct coir_io io;
 };
-coir_declare(coir_mkdir);
+coir_export(coir_mkdir);
 
 /* ---- bytes at a position ----------------------------------------------------------------------------- */
 
@@ -95,7 +95,7 @@ struct coir_pread {
     coir_args(int fd; void *buf; size_t len; int64_t offset;);
     struct coir_io io;
 };
-coir_declare(coir_pread);
+coir_export(coir_pread);
 
 /* pwrite(2): the result may be less than `len`. With O_APPEND Linux appends, whatever the offset. */
 struct coir_pwrite {
@@ -103,7 +103,7 @@ struct coir_pwrite {
     coir_args(int fd; const void *buf; size_t len; int64_t offset;);
     struct coir_io io;
 };
-coir_declare(coir_pwrite);
+coir_export(coir_pwrite);
 
 /* Reads exactly `len` bytes; -ENODATA when the file ends before. The result counts the bytes read, also
  * when it failed. */
@@ -112,7 +112,7 @@ struct coir_pread_exact {
     coir_args(int fd; void *buf; size_t len; int64_t offset;);
     struct coir_io io;
 };
-coir_declare(coir_pread_exact);
+coir_export(coir_pread_exact);
 
 /* Writes all of it; the result counts the bytes written, also when it failed. */
 struct coir_pwrite_all {
@@ -120,7 +120,7 @@ struct coir_pwrite_all {
     coir_args(int fd; const void *buf; size_t len; int64_t offset;);
     struct coir_io io;
 };
-coir_declare(coir_pwrite_all);
+coir_export(coir_pwrite_all);
 
 /* preadv(2) and pwritev(2): at most 1024 pieces, -EINVAL for more. */
 struct coir_preadv {
@@ -128,14 +128,14 @@ struct coir_preadv {
     coir_args(int fd; const struct iovec *iov; int iovcnt; int64_t offset;);
     struct coir_io io;
 };
-coir_declare(coir_preadv);
+coir_export(coir_preadv);
 
 struct coir_pwritev {
     coir_frame(size_t);
     coir_args(int fd; const struct iovec *iov; int iovcnt; int64_t offset;);
     struct coir_io io;
 };
-coir_declare(coir_pwritev);
+coir_export(coir_pwritev);
 
 /* ---- whole files ------------------------------------------------------------------------------------- */
 
@@ -145,14 +145,14 @@ struct coir_fsync {
     coir_args(int fd;);
     struct coir_io io;
 };
-coir_declare(coir_fsync);
+coir_export(coir_fsync);
 
 struct coir_fdatasync {
     coir_frame_void;
     coir_args(int fd;);
     struct coir_io io;
 };
-coir_declare(coir_fdatasync);
+coir_export(coir_fdatasync);
 
 /* fallocate(2): `mode` is 0 or FALLOC_FL_... */
 struct coir_fallocate {
@@ -160,7 +160,7 @@ struct coir_fallocate {
     coir_args(int fd; int mode; int64_t offset; int64_t len;);
     struct coir_io io;
 };
-coir_declare(coir_fallocate);
+coir_export(coir_fallocate);
 
 /* ftruncate(2). A ring operation from Linux 6.9. */
 struct coir_ftruncate {
@@ -168,7 +168,7 @@ struct coir_ftruncate {
     coir_args(int fd; int64_t length;);
     struct coir_io io;
 };
-coir_declare(coir_ftruncate);
+coir_export(coir_ftruncate);
 
 /* ---- directories ------------------------------------------------------------------------------------- */
 
@@ -183,7 +183,7 @@ struct coir_readdir {
     coir_args(int fd; void *buf; size_t len;);
     struct coir_io io;
 };
-coir_declare(coir_readdir);
+coir_export(coir_readdir);
 
 /* One entry. `name` points into the buffer and ends with a NUL; "." and ".." are among them. `type` is
  * DT_REG, DT_DIR, ..., or DT_UNKNOWN where the filesystem does not say. */

@@ -43,7 +43,7 @@ struct coir_offload {
     coir_args(const char *pool; int64_t (*fn)(void *arg); void *arg;);
     void *private_[8];
 };
-coir_declare(coir_offload);
+coir_export(coir_offload);
 
 /*
  * Makes the pool `name` with at most `threads` threads, or sets the bound of the one that is there: threads
