@@ -26,7 +26,7 @@ static int seekable(int fd)
         return -errno;
     e = coir_fd_get(fds, fd);
     if (!e)
-        return -ENOMEM;
+        return -errno;
     e->seekable = true;
     return 1;
 }

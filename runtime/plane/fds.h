@@ -17,31 +17,42 @@ struct coir_fd_guest {
     /* The descriptor is being closed: begin to end. True when it is gone; else it sets the entry's guest
      * to NULL later and calls coir_fd_rests. */
     bool (*leave)(struct coir_fd_guest *guest);
+    /* What it holds for an operation that cannot wait: a result, or -EAGAIN. */
+    int (*take)(struct coir_fd_guest *guest);
 };
 
 struct coir_fd {
     struct coir_io *waits;           /* operations in flight on it */
     struct coir_task *closer;        /* a coir_close that waits for them to end */
+    bool seekable;                   /* it has been found to have positions */
     struct coir_fd_guest *guest;
     bool known;                      /* epoll: a guess that it is registered */
-    bool seekable;                   /* it has been found to have positions */
-    uint32_t closes;                 /* of this number: who comes back to it after others had a turn compares */
+    /* of this number: who comes back to it after others had a turn compares */
+    uint32_t closes;
 };
+
+/* In pages, so that an entry stays where it is: waits link to it. */
+enum { COIR_FDS_PAGE = 256 };
 
 struct coir_fds {
-    struct coir_fd *at;
-    size_t n;
+    struct coir_fd **page;
+    size_t pages;
 };
 
-/* The entry of a descriptor, made if need be; NULL for no memory. fd >= 0. The address holds until the
- * next call. */
+/* The entry, or NULL when it was never made. */
+static inline struct coir_fd *coir_fd_find(const struct coir_fds *fds, int fd)
+{
+    const size_t page = (size_t)fd / COIR_FDS_PAGE;
+
+    return fd >= 0 && page < fds->pages && fds->page[page] ? &fds->page[page][fd % COIR_FDS_PAGE] : NULL;
+}
+
+/* The entry of a descriptor, made if need be. It stays there. NULL, and errno: EBADF when it had to be made and
+ * the descriptor is not open, ENOMEM. fd >= 0. */
 struct coir_fd *coir_fd_get(struct coir_fds *fds, int fd);
 
-/* The entry, or NULL when it was never made. */
-static inline struct coir_fd *coir_fd_find(struct coir_fds *fds, int fd)
-{
-    return fd >= 0 && (size_t)fd < fds->n ? &fds->at[fd] : NULL;
-}
+/* Asks every guest to leave: the shard ends. True when all are gone. */
+bool coir_fds_leave(struct coir_fds *fds);
 
 void coir_fds_destroy(struct coir_fds *fds);
 
