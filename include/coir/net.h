@@ -60,6 +60,7 @@ coir_export(coir_send);
 struct coir_recv_exact {
     coir_frame(size_t);
     coir_args(int fd; void *buf; size_t len;);
+    uint32_t closes;
     struct coir_io io;
 };
 coir_export(coir_recv_exact);
@@ -68,6 +69,7 @@ coir_export(coir_recv_exact);
 struct coir_send_all {
     coir_frame(size_t);
     coir_args(int fd; const void *buf; size_t len;);
+    uint32_t closes;
     struct coir_io io;
 };
 coir_export(coir_send_all);
