@@ -8,7 +8,8 @@
  *
  * The environment can say: COIR_IO=uring|epoll, which plane (default: uring if the kernel and its limits
  * allow it); COIR_URING=-multishot,-msg_ring,-defer,-bufring,..., ring features to do without;
- * COIR_TIME=virtual, a clock that jumps to the next timer when the shard is idle.
+ * COIR_TIME=virtual, a clock that jumps to the next timer when the shard is idle: nothing is ready, and no file operation or
+ * offload is under way, since those end by themselves. It does not wait for cells, or for peers.
  */
 #ifndef COIR_SHARD_H
 #define COIR_SHARD_H

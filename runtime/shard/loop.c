@@ -149,6 +149,20 @@ static bool is_over(const struct coir_shard *s)
         && coir_run_close(run);
 }
 
+/* Each shard prints its own tasks, at its next turn, before they are cancelled; the second time they are given up. */
+static void see_deadlock(struct coir_shard *s)
+{
+    const int deadlocks = __atomic_load_n(&s->run->deadlocked, __ATOMIC_ACQUIRE);
+
+    if (COIR_LIKELY(deadlocks == s->deadlocks))
+        return;
+    s->deadlocks = deadlocks;
+    if (s->root.live)
+        coir_dump(stderr);
+    if (deadlocks > 1)
+        coir_group_abandon(&s->root);
+}
+
 /* Everything on the shard is cancelled once, when that is asked for and no shield is open. */
 static void stop_if_asked(struct coir_shard *s)
 {
@@ -156,7 +170,7 @@ static void stop_if_asked(struct coir_shard *s)
     const bool asked = __atomic_load_n(&run->stop_asked, __ATOMIC_ACQUIRE)
         || (__atomic_load_n(&run->main_ended, __ATOMIC_ACQUIRE) && !run->options.drain);
 
-    if (asked && !s->stopped && !s->shields) {
+    if (asked && !s->stopped && (!s->shields || s->deadlocks)) {
         s->stopped = true;
         coir_group_cancel(&s->root);
     }
@@ -197,16 +211,14 @@ static void deadlock(struct coir_shard *s)
 {
     struct coir_runtime *run = s->run;
 
-    if (__atomic_exchange_n(&run->deadlocked, 1, __ATOMIC_SEQ_CST)) {
-        fprintf(stderr, "coir: shard %u: these tasks were cancelled and went to sleep again; they are abandoned\n",
-                s->id);
-        coir_dump(stderr);
-        coir_group_abandon(&s->root);
-        return;
+    if (__atomic_add_fetch(&run->deadlocked, 1, __ATOMIC_SEQ_CST) == 1) {
+        fprintf(stderr, "coir: everything is asleep, and nothing can wake it:\n");
+        __atomic_store_n(&run->stop_asked, 1, __ATOMIC_RELEASE);
+    } else {
+        fprintf(stderr, "coir: what was cancelled went to sleep again, and is abandoned:\n");
+        run->status = -EDEADLK;
+        __atomic_store_n(&run->main_ended, 1, __ATOMIC_SEQ_CST);
     }
-    fprintf(stderr, "coir: everything is asleep, and nothing can wake it:\n");
-    coir_dump(stderr);
-    __atomic_store_n(&run->stop_asked, 1, __ATOMIC_RELEASE);
     coir_run_nudge_all(run);
 }
 
@@ -263,15 +275,15 @@ static void sleep_until(struct coir_shard *s, int64_t until)
 
 /* Idle under virtual time: what the kernel has is taken first, what ends by itself is waited for, then
  * time jumps. */
-static void jump(struct coir_shard *s)
+static void jump(struct coir_shard *s, bool may_wait)
 {
     s->plane->kind->wait(s->plane, 0);
     if (coir_loop_next(s) == 0)
         return;
-    if (s->plane->in_flight_files || __atomic_load_n(&s->external, __ATOMIC_ACQUIRE) > 0 || !s->wheel.count)
-        sleep_until(s, COIR_NEVER);
-    else
+    if (!s->plane->in_flight_files && !s->jobs && s->wheel.count)
         s->virtual_now = coir_wheel_next_exact(&s->wheel);
+    else if (may_wait)
+        sleep_until(s, COIR_NEVER);
 }
 
 bool coir_loop_turn(struct coir_shard *s, bool may_wait)
@@ -281,17 +293,19 @@ bool coir_loop_turn(struct coir_shard *s, bool may_wait)
     s->stack_top = (uintptr_t)__builtin_frame_address(0);
     s->stats.turns++;
     deliver(s);
+    see_deadlock(s);
     count_busy(s);
     stop_if_asked(s);
     run_ready(s);
+    stop_if_asked(s);                        /* the main task has ended, a shield has: nobody else will say so */
     count_busy(s);
     if (is_over(s))
         return false;
     next = coir_loop_next(s);
-    if (next == 0 || !may_wait)
+    if (next != 0 && s->virtual_now >= 0)
+        jump(s, may_wait);
+    else if (next == 0 || !may_wait)
         s->plane->kind->wait(s->plane, 0);
-    else if (s->virtual_now >= 0)
-        jump(s);
     else
         sleep_until(s, next);
     fire_timers(s);

@@ -45,7 +45,7 @@ struct coir_runtime {
     int busy;                                /* atomic: see above */
     int awake;                               /* atomic: shards that are not asleep */
     int dead;                                /* atomic: shards asleep with nothing to wait for */
-    int deadlocked;                          /* atomic */
+    int deadlocked;                          /* atomic: how often everybody was dead */
 };
 
 /* The run of this process, held open, or NULL: there is one at a time. Any thread; blocks others, briefly. */

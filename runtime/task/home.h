@@ -72,6 +72,8 @@ struct coir_shard {
     bool counted;                       /* holds one of the run's `busy`: see runtime/shard/run.h */
     bool held_signals[2];               /* which of those of runtime/shard/signals.c it blocked itself */
     bool stopped;                       /* the root group has been cancelled */
+    int deadlocks;                      /* of the run's, those this shard has seen */
+    unsigned jobs;                      /* on pools, for this shard: they end by themselves */
     /* in another loop, between turns: whom to tell of what becomes ready */
     bool outside;
     unsigned arrived;                   /* letters of this turn that hold one of the run's `busy` */

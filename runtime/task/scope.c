@@ -61,8 +61,10 @@ static void visit_later(struct coir_shard *h, struct coir_scope *s, bool final)
 
 static void visit_groups(struct coir_shard *h, struct coir_scope *s, bool final)
 {
-    for (struct coir_group *g = s->groups; g; g = g->next)
-        visit_later(h, &g->scope, final);
+    for (struct coir_group *g = s->groups; g; g = g->next) {
+        if (!g->scope.shield || final)       /* one that was opened in coir_finally is as shielded */
+            visit_later(h, &g->scope, final);
+    }
 }
 
 static void report_overdue(const struct coir_task *t)
@@ -165,14 +167,19 @@ void coir_scope_cancel(struct coir_scope *s)
         cancel(s);
 }
 
+/* Cancelled from outside already: then its own deadline ends nothing. */
+static bool outside_is_cancelled(const struct coir_scope *s)
+{
+    return s->shield != COIR_SHIELDED_BY_CALL_ && scope_is_cancelled(s->outer, s->shield == COIR_SHIELDED_BY_FINALLY_);
+}
+
 static void deadline_passes(struct coir_alarm *a)
 {
     struct coir_scope *s = coir_container_of(a, struct coir_scope, alarm);
 
     if (s->cancelled)
         return;
-    /* Cancelled from outside already: then this deadline ended nothing. */
-    s->expired = !(s->shield == 0 && scope_is_cancelled(s->outer, false));
+    s->expired = !outside_is_cancelled(s);
     cancel(s);
 }
 
@@ -215,8 +222,8 @@ void coir_scope_open_(struct coir_scope *s, struct coir_task *child, int64_t dea
     if (deadline == COIR_NEVER)
         return;
     if (deadline <= coir_now()) {
-        s->expired = s->cancelled = 1;
-        coir_here.cancelled++;
+        s->expired = !outside_is_cancelled(s);
+        cancel(s);
         return;
     }
     s->alarm.fire = deadline_passes;

@@ -43,6 +43,7 @@ static void deliver(struct coir_shard *s, struct coir_letter *letter)
     struct coir_job *job = coir_container_of(letter, struct coir_job, letter);
 
     coir_external(s, -1);
+    s->jobs--;
     job->kind->home(s, job);
 }
 
@@ -201,6 +202,7 @@ int coir_workers_submit(struct coir_workers *w, struct coir_job *job, const stru
     taken = w->count.threads > 0;
     if (taken) {
         coir_external(s, 1);
+        s->jobs++;
         push(w, job);
         pthread_cond_signal(&w->work);
     }
@@ -219,6 +221,7 @@ bool coir_workers_revoke(struct coir_workers *w, struct coir_job *job)
             at = link_of(*at);
         take(w, at);
         coir_external(job->shard, -1);
+        job->shard->jobs--;
     } else if (job->state == COIR_JOB_RUNNING && !job->orphan) {
         job->orphan = true;
         w->count.orphans++;
