@@ -209,6 +209,13 @@ static void epoll_wait_(struct coir_plane *plane, int64_t timeout)
     }
 }
 
+/* Only the kernel knows. */
+static bool epoll_peek(struct coir_plane *plane)
+{
+    (void)plane;
+    return false;
+}
+
 static void epoll_nudge(struct coir_plane *plane, struct coir_plane *from)
 {
     const uint64_t one = 1;
@@ -285,6 +292,7 @@ const struct coir_plane_kind coir_epoll = {
     .begin = epoll_begin,
     .cancel = epoll_cancel,
     .wait = epoll_wait_,
+    .peek = epoll_peek,
     .nudge = epoll_nudge,
     .fd = epoll_fd,
 };

@@ -25,7 +25,8 @@
 struct io_uring_sqe;
 struct coir_plane;
 
-enum { COIR_IO_BEGUN, COIR_IO_ON_POOL, COIR_IO_PLANES_OWN };   /* io->state: the planes add theirs */
+/* io->state: the planes add theirs. Held: it waits for something in the shard, see coir_io_hold. */
+enum { COIR_IO_BEGUN, COIR_IO_ON_POOL, COIR_IO_HELD, COIR_IO_PLANES_OWN };
 enum { COIR_IO_ANY = -1 };
 
 /* What an operation is. Static and constant. */
@@ -37,6 +38,9 @@ struct coir_io_kind {
     short events;
     uint8_t opcode;                      /* IORING_OP_..., looked up in what the ring offers */
     bool always;                         /* is done in a cancelled scope too */
+    /* many of these on one descriptor may be served by one request of the plane's: see struct
+     * coir_fd_guest */
+    bool shares;
     int (*attempt)(struct coir_task *t); /* the system call: its result, or a negative errno */
     /* Where events != 0 and the descriptor may turn out to be a file, which nothing can wait for: the
      * call that may block, for a pool's thread. NULL: then -EPERM. */
@@ -46,6 +50,8 @@ struct coir_io_kind {
     /* For what has more than one completion, and for the plane's own: called for each instead of ending
      * the io, with the CQE's flags. Only on the ring. */
     void (*shot)(struct coir_plane *p, struct coir_io *io, int res, unsigned flags);
+    /* Takes a held one from where it waits, when it is cancelled. NULL: nothing to do. */
+    void (*let_go)(struct coir_io *io);
 };
 
 /* One a shard; planes put their own behind it. */
@@ -67,7 +73,8 @@ struct coir_plane_kind {
     const char *name;
     bool nonblocking;                    /* descriptors that coir itself opens are made O_NONBLOCK */
     /* Makes one for `s`, on its thread. 0; or a negative errno, with the reason in `why`. */
-    int (*open)(struct coir_shard *s, const struct coir_plane_options *o, struct coir_plane **out, char *why, size_t len);
+    int (*open)(struct coir_shard *s, const struct coir_plane_options *o, struct coir_plane **out, char *why,
+                size_t len);
     /* Gives everything back; nothing is in flight. */
     void (*close)(struct coir_plane *p);
     /* Begins io, whose kind, task and fd are set. False: it has ended already, with io->res. */
@@ -77,6 +84,8 @@ struct coir_plane_kind {
     /* Submits what was begun and reaps what has ended. Waits up to `timeout` ns for something to reap
      * (0: does not wait, COIR_NEVER: for ever), or until nudged. May return early. */
     void (*wait)(struct coir_plane *p, int64_t timeout);
+    /* Whether `wait` has something to submit or reap, as far as that can be told without a system call. */
+    bool (*peek)(struct coir_plane *p);
     /* Makes the wait of `p` return. Any thread; `from` is the plane of the shard that this thread is, or
      * NULL: then by eventfd. One system call. */
     void (*nudge)(struct coir_plane *p, struct coir_plane *from);
@@ -97,6 +106,11 @@ static inline short coir_io_events(const struct coir_io *io)
 /* Begins an operation of `t`, whose argument checks have passed. True: it has ended, io->res holds what
  * the kernel said. False: return COIR_PARK_; the body runs again, once, with io->res. */
 bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd);
+
+/* Parks an operation that waits for something in the shard, not in the kernel: listed under its
+ * descriptor, so that a close finds it, and cancelled by its kind's let_go. Whoever it waits for ends it
+ * by coir_io_ended. As coir_io_begin: true, it has ended already. */
+bool coir_io_hold(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd);
 
 /* ---- for planes (io.c) ---- */
 

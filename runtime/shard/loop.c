@@ -222,23 +222,28 @@ static void deadlock(struct coir_shard *s)
     coir_run_nudge_all(run);
 }
 
-/* Looks for letters a while before going to sleep, as long as that pays and others are awake to send some. */
-static bool spin(struct coir_shard *s)
+/* Looks for letters a while before going to sleep, as long as that pays, others are awake to send some, and
+ * the plane has nothing to do. True: there is something. */
+static bool spin(struct coir_shard *s, int64_t until)
 {
-    int64_t until;
+    int64_t end;
 
-    if (s->run->n == 1 || s->virtual_now >= 0 || __atomic_load_n(&s->run->awake, __ATOMIC_RELAXED) < 2)
+    if (s->run->n == 1 || __atomic_load_n(&s->run->awake, __ATOMIC_RELAXED) < 2)
         return false;
-    until = coir_clock_monotonic() + s->spin;
+    end = coir_clock_monotonic() + s->spin;
+    if (end > until)
+        return false;
     do {
         for (int i = 0; i < 32; i++) {
             if (!coir_inbox_empty(&s->inbox)) {
                 s->spin = s->spin * 2 < SPIN_MAX ? s->spin * 2 : SPIN_MAX;
                 return true;
             }
+            if (s->plane->kind->peek(s->plane))
+                return false;
             coir_cpu_relax();
         }
-    } while (coir_clock_monotonic() < until);
+    } while (coir_clock_monotonic() < end);
     s->spin = s->spin / 2 > SPIN_MIN ? s->spin / 2 : SPIN_MIN;
     return false;
 }
@@ -250,7 +255,7 @@ static void sleep_until(struct coir_shard *s, int64_t until)
     const bool dead = until == COIR_NEVER && is_dead(s);
     int64_t timeout = COIR_NEVER;
 
-    if (spin(s))
+    if (spin(s, until))
         return;
     __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
     __atomic_sub_fetch(&run->awake, 1, __ATOMIC_RELAXED);
