@@ -297,6 +297,8 @@ static void complete(struct coir_uring_plane *p, uint64_t data, int res, unsigne
         p->base.shard->stats.stale++;
         return;
     }
+    if (res <= COIR_RING_RESTART && res >= COIR_RING_RESTART - 4)
+        res = -EINTR;
     completed(p, p->slots[slot].io, res, flags);
 }
 
