@@ -112,7 +112,8 @@ static const struct coir_io_kind pwrite_kind = {
 
 static int check_move(const struct coir_pread *op, const char *name)
 {
-    return check_position(op->fd, op->offset, coir_check_buffer((struct coir_task *)op, op->fd, op->buf, op->len, name));
+    return check_position(op->fd, op->offset,
+                          coir_check_buffer((struct coir_task *)op, op->fd, op->buf, op->len, name));
 }
 
 static coir_step move_once(struct coir_task *t, const struct coir_io_kind *kind, const char *name)

@@ -29,6 +29,15 @@ static coir_step open_ends(struct coir_task *t, const struct coir_io *io, int *r
     return COIR_DONE_;
 }
 
+/* The ring tries to open without a thread first, and for that adds O_NONBLOCK, with which a FIFO opens, or
+ * does not, at once. What may be a FIFO goes to a thread of the kernel's straight away. */
+static void prepare_open(struct io_uring_sqe *sqe, int dirfd, const char *path, int flags, mode_t mode)
+{
+    io_uring_prep_openat(sqe, dirfd, path, flags | O_CLOEXEC, mode);
+    if (!(flags & (O_NONBLOCK | O_DIRECTORY | O_PATH)))
+        sqe->flags |= IOSQE_ASYNC;
+}
+
 static int open_attempt(struct coir_task *t)
 {
     const struct coir_open *op = (const struct coir_open *)t;
@@ -40,7 +49,7 @@ static void open_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_open *op = (const struct coir_open *)t;
 
-    io_uring_prep_openat(sqe, AT_FDCWD, op->path, op->flags | O_CLOEXEC, op->mode);
+    prepare_open(sqe, AT_FDCWD, op->path, op->flags, op->mode);
 }
 
 static const struct coir_io_kind open_kind = {
@@ -71,7 +80,7 @@ static void openat_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_openat *op = (const struct coir_openat *)t;
 
-    io_uring_prep_openat(sqe, op->dirfd, op->path, op->flags | O_CLOEXEC, op->mode);
+    prepare_open(sqe, op->dirfd, op->path, op->flags, op->mode);
 }
 
 static const struct coir_io_kind openat_kind = {

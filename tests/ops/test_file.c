@@ -4,6 +4,7 @@
  * those of the man pages, and hold on both planes.
  */
 #include <linux/falloc.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 
@@ -112,6 +113,7 @@ struct far {
     coir_frame_void;
     coir_no_args;
     int fd;
+    void *zeros;
     char got[8];
     union slots u;
 };
@@ -133,10 +135,14 @@ coir_body(far, f) {
     coir_await(f, &f->u.close, coir_close, .fd = f->fd);
 
     coir_get(f, f->fd, &f->u.open, coir_open, .path = "/dev/null", .flags = O_WRONLY);
-    SAYS(0, &f->u.pwrite, coir_pwrite, .fd = f->fd, .buf = f, .len = 3 * GIB, .offset = 0);
-    EQ(f->u.pwrite.result, 2147479552, "of three GiB what write(2) moves at once");
-    SAYS(0, &f->u.pwrite_all, coir_pwrite_all, .fd = f->fd, .buf = f, .len = 5 * GIB, .offset = 0);
-    EQ(f->u.pwrite_all.result, 5 * GIB, "five GiB in three moves");
+    f->zeros = mmap(NULL, 5 * GIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (f->zeros != MAP_FAILED) {
+        SAYS(0, &f->u.pwrite, coir_pwrite, .fd = f->fd, .buf = f->zeros, .len = 3 * GIB, .offset = 0);
+        EQ(f->u.pwrite.result, 2147479552, "of three GiB what write(2) moves at once");
+        SAYS(0, &f->u.pwrite_all, coir_pwrite_all, .fd = f->fd, .buf = f->zeros, .len = 5 * GIB, .offset = 0);
+        EQ(f->u.pwrite_all.result, 5 * GIB, "five GiB in three moves");
+        munmap(f->zeros, 5 * GIB);
+    }
     coir_await(f, &f->u.close, coir_close, .fd = f->fd);
 } coir_end
 

@@ -143,8 +143,10 @@ coir_body(looks, f) {
     EQ(f->st.stx_size, 3, "relative to the directory");
     SAYS(-ENOENT, &f->u.statx, coir_statx, .dirfd = f->dir, .path = "", .mask = STATX_SIZE, .statxbuf = &f->st);
     SAYS(-ENOENT, &f->u.statx, coir_statx, .dirfd = AT_FDCWD, .path = "missing", .statxbuf = &f->st);
-    SAYS(-EINVAL, &f->u.statx, coir_statx, .dirfd = AT_FDCWD, .path = "file", .flags = 0x40000000, .statxbuf = &f->st);
-    SAYS(-EINVAL, &f->u.statx, coir_statx, .dirfd = AT_FDCWD, .path = "file", .mask = STATX__RESERVED, .statxbuf = &f->st);
+    SAYS(-EINVAL, &f->u.statx, coir_statx, .dirfd = AT_FDCWD, .path = "file", .flags = 0x40000000,
+         .statxbuf = &f->st);
+    SAYS(-EINVAL, &f->u.statx, coir_statx, .dirfd = AT_FDCWD, .path = "file", .mask = STATX__RESERVED,
+         .statxbuf = &f->st);
     SAYS(-EBADF, &f->u.statx, coir_statx, .dirfd = 9999, .path = "file", .statxbuf = &f->st);
     SAYS(-EFAULT, &f->u.statx, coir_statx, .dirfd = AT_FDCWD, .path = NULL, .statxbuf = &f->st);
     SAYS(-EFAULT, &f->u.statx, coir_statx, .dirfd = AT_FDCWD, .path = "file", .statxbuf = NULL);
