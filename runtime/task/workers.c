@@ -16,12 +16,11 @@
 
 #include "runtime/base/clock.h"
 
-enum { IS_FREE, HAS_ENDED, IS_ALIVE };
-
 struct worker {
     struct coir_workers *pool;
     pthread_t thread;
-    uint8_t state;                   /* HAS_ENDED: waits for its pthread_join */
+    bool owed_join;                  /* it was started: only who starts and joins threads writes this */
+    bool ended;                      /* by itself: its join will not wait */
 };
 
 struct coir_workers {
@@ -140,7 +139,7 @@ static void *work(void *arg)
     while (wait_for_work(w))
         run_one(w);
     w->count.threads--;
-    self->state = HAS_ENDED;
+    self->ended = true;
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
@@ -166,19 +165,20 @@ static bool start_thread(struct coir_workers *w)
 
     for (size_t i = 0; i < COIR_POOL_THREADS_MAX; i++) {
         struct worker *worker = &w->workers[i];
-        if (worker->state == HAS_ENDED) {
+        if (worker->owed_join && worker->ended) {
             pthread_join(worker->thread, NULL);
-            worker->state = IS_FREE;
+            worker->owed_join = false;
         }
-        if (worker->state == IS_FREE && !place)
+        if (!worker->owed_join && !place)
             place = worker;
     }
     if (!place)
         return false;
     place->pool = w;
+    place->ended = false;
     if (create(place))
         return false;
-    place->state = IS_ALIVE;
+    place->owed_join = true;
     w->count.threads++;
     return true;
 }
@@ -297,7 +297,7 @@ void coir_workers_close_all(struct coir_workers *list)
         pthread_cond_broadcast(&list->work);
         pthread_mutex_unlock(&list->lock);
         for (unsigned i = 0; i < COIR_POOL_THREADS_MAX; i++) {
-            if (list->workers[i].state != IS_FREE)
+            if (list->workers[i].owed_join)
                 pthread_join(list->workers[i].thread, NULL);
         }
         pthread_cond_destroy(&list->work);
