@@ -234,11 +234,12 @@ static inline bool are_fine(const struct coir_task *t, const struct coir_channel
 }
 
 /* 0: they will do after all. */
-static __attribute__((cold, noinline)) int explain(struct coir_task *t, struct coir_channel *c, const void *item)
+static __attribute__((cold, noinline)) int explain(struct coir_task *t, struct coir_channel *c, const void *item,
+                                                   const char *operation)
 {
     if (!c || (!item && c->item))
         return -EFAULT;
-    if (coir_arguments_live(t, item, "an item of a channel") || coir_arguments_live(t, c, "a channel"))
+    if (coir_arguments_live(t, item, operation) || coir_arguments_live(t, c, operation))
         return -EFAULT;
     check_home(c);
     return 0;
@@ -299,7 +300,7 @@ coir_step coir_channel_send_resume(struct coir_task *t)
 
     if (COIR_LIKELY(t->state == 0)) {
         if (!are_fine(t, op->channel, op->item))
-            err = explain(t, op->channel, op->item);
+            err = explain(t, op->channel, op->item, "coir_channel_send");
         if (!err)
             err = put(op->channel, op->item);
         if (err)
@@ -316,7 +317,7 @@ coir_step coir_channel_recv_resume(struct coir_task *t)
 
     if (COIR_LIKELY(t->state == 0)) {
         if (!are_fine(t, op->channel, op->item))
-            err = explain(t, op->channel, op->item);
+            err = explain(t, op->channel, op->item, "coir_channel_recv");
         if (!err)
             err = take(op->channel, op->item);
         if (err)

@@ -64,8 +64,8 @@ struct served {
     struct coir_task *self;
 };
 
-_Static_assert(sizeof(struct coir_letter) == sizeof ((struct coir_xchan_send *)0)->letter, "a letter lies in the frame");
-_Static_assert(sizeof(struct coir_xchan_send) == 128 && sizeof(struct coir_xchan_recv) == 128, "they lie in frames");
+_Static_assert(sizeof(struct coir_letter) == sizeof ((struct coir_xchan_send *)0)->letter, "it lies in the frame");
+_Static_assert(sizeof(struct coir_xchan_send) == 128 && sizeof(struct coir_xchan_recv) == 128, "as public frames");
 
 static struct coir_xchan_send *sender_of(const struct coir_link *link)
 {
@@ -352,7 +352,8 @@ static bool watch(struct coir_xchan *x, const uint64_t *of, uint64_t ready)
 
     if ((stamp & ~WATCHED) >= at + ready)
         return false;
-    return __atomic_compare_exchange_n(&slot->stamp, &stamp, stamp | WATCHED, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(&slot->stamp, &stamp, stamp | WATCHED, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
 }
 
 /* Inv 1. False: something has become possible meanwhile. */
