@@ -27,6 +27,7 @@ struct coir_fd {
     bool seekable;                   /* it has been found to have positions */
     struct coir_fd_guest *guest;
     bool known;                      /* epoll: a guess that it is registered */
+    bool drained;                    /* uring: a guess that a receive will have to wait */
     /* of this number: who comes back to it after others had a turn compares */
     uint32_t closes;
 };

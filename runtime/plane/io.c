@@ -53,22 +53,35 @@ static int enlist(struct coir_plane *p, struct coir_io *io)
         return -EBADF;
     e = coir_fd_get(&p->fds, io->fd);
     if (!e)
-        return -ENOMEM;
+        return -errno;
     if (e->closer)
         return e->closer == io->task ? 0 : -EBADF;
     list(e, io);
     return 0;
 }
 
-bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd)
+static void set_out(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd)
 {
-    struct coir_plane *p = coir_plane_here();
-
     io->kind = kind;
     io->task = t;
     io->fd = fd;
     io->state = io->asked = io->owed = io->tries = 0;
-    if (coir_cancelled_(t)) {
+}
+
+static bool parks(struct coir_task *t, struct coir_io *io)
+{
+    t->state = 1;
+    t->waits_for = io;
+    t->abort = coir_io_abort;
+    return false;
+}
+
+bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd)
+{
+    struct coir_plane *p = coir_plane_here();
+
+    set_out(t, io, kind, fd);
+    if (coir_is_cancelled(t)) {
         io->res = in_cancelled_scope(t, kind);
         return true;
     }
@@ -83,10 +96,15 @@ bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io
     }
     p->in_flight++;
     p->in_flight_files += !kind->events;
-    t->state = 1;
-    t->waits_for = io;
-    t->abort = coir_io_abort;
-    return false;
+    return parks(t, io);
+}
+
+bool coir_io_hold(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd)
+{
+    set_out(t, io, kind, fd);
+    io->state = COIR_IO_HELD;
+    io->res = coir_is_cancelled(t) ? -ECANCELED : enlist(coir_plane_here(), io);
+    return io->res < 0 ? true : parks(t, io);
 }
 
 void coir_io_abort(struct coir_task *t)
@@ -97,16 +115,24 @@ void coir_io_abort(struct coir_task *t)
     if (io->asked)
         return;
     io->asked = 1;
-    p->kind->cancel(p, io);
+    if (io->state != COIR_IO_HELD) {
+        p->kind->cancel(p, io);
+        return;
+    }
+    if (io->kind->let_go)
+        io->kind->let_go(io);
+    coir_io_ended(p, io, -ECANCELED);
 }
 
 void coir_io_ended(struct coir_plane *p, struct coir_io *io, int res)
 {
-    COIR_ASSERT(p->in_flight > 0);
     io->res = res;
-    p->in_flight--;
-    p->in_flight_files -= !io->kind->events;
-    p->shard->stats.completions++;
+    if (io->state != COIR_IO_HELD) {
+        COIR_ASSERT(p->in_flight > 0);
+        p->in_flight--;
+        p->in_flight_files -= !io->kind->events;
+        p->shard->stats.completions++;
+    }
     unlist(io);
     coir_wake(io->task);
     if (io->fd >= 0)

@@ -3,11 +3,13 @@
  * The ring plane: real operations, one submit a turn of the loop.
  *
  * Invariants:
- *   1. An io has a slot from its first send until its last completion; only that ends it (or its end on the pool). A cancel's own
- *      completion means nothing.
- *   2. Every submission queue entry is taken by coir_uring_sqe, which zeroes it, and tagged by whoever takes it in the same breath.
- *   3. A full submission queue, also one the kernel does not take (EBUSY, EAGAIN), delays: operations and cancels wait in lists in
- *      the frames of their ios and go first at the next turn. Nothing is dropped and nothing needs memory to be cancelled.
+ *   1. An io has a slot from its first send until its last completion; only that ends it (or its end on the
+ *      pool). A cancel's own completion means nothing.
+ *   2. Every submission queue entry is taken by coir_uring_sqe, which zeroes it, and tagged by whoever takes it
+ *      in the same breath.
+ *   3. A full submission queue, also one the kernel does not take (EBUSY, EAGAIN), delays: operations and
+ *      cancels wait in lists in the frames of their ios and go first at the next turn. Nothing is dropped and
+ *      nothing needs memory to be cancelled.
  *   4. No body runs in here.
  */
 #include "runtime/plane/uring.h"
@@ -72,6 +74,22 @@ struct io_uring_sqe *coir_uring_sqe(struct coir_uring_plane *p)
     return sqe;
 }
 
+/* The last receive left nothing behind: to try before waiting, as the kernel does, would be in vain. */
+static bool expects_to_wait(const struct coir_uring_plane *p, const struct coir_io *io)
+{
+    const struct coir_fd *e = coir_fd_find(&p->base.fds, io->fd);
+
+    return e && e->drained && (p->features & COIR_RING_POLL_FIRST);
+}
+
+static void note_drained(struct coir_uring_plane *p, const struct coir_io *io, int res, unsigned flags)
+{
+    struct coir_fd *e = coir_fd_find(&p->base.fds, io->fd);
+
+    if (e)
+        e->drained = res > 0 && !(flags & IORING_CQE_F_SOCK_NONEMPTY);
+}
+
 /* Puts io into the queue as its state says: the operation itself, or a wait for its descriptor. */
 static bool put(struct coir_uring_plane *p, struct coir_io *io)
 {
@@ -83,6 +101,8 @@ static bool put(struct coir_uring_plane *p, struct coir_io *io)
         io_uring_prep_poll_add(sqe, io->fd, (unsigned)coir_io_events(io));
     else
         io->kind->prepare(io->task, sqe);
+    if (sqe->opcode == IORING_OP_RECV && expects_to_wait(p, io))
+        sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
     io_uring_sqe_set_data64(sqe, tag(p, io));
     io->owed = 1;
     return true;
@@ -146,6 +166,11 @@ static bool uring_begin(struct coir_plane *plane, struct coir_io *io)
 
     if (fault)
         return ended_at_once(io, fault);
+    if (io->kind->shares) {
+        const enum coir_share share = coir_uring_share(p, io);
+        if (share != COIR_SHARES_NOT)
+            return share == COIR_SHARE_WAITS;
+    }
     if (!ring_has(p, io->kind))
         return begin_without(p, io);
     err = coir_uring_send(p, io);
@@ -183,6 +208,11 @@ void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io)
     if (io->state == COIR_IO_ON_POOL) {
         if (coir_io_off_pool(plane, io))
             coir_io_ended(plane, io, -ECANCELED);
+    } else if (io->state == COIR_IO_SHARING) {
+        coir_io_ended(plane, io, -ECANCELED);
+    } else if (io->state == COIR_IO_UNSENT && io->kind->shot) {
+        unsend(p, io);
+        io->kind->shot(plane, io, -ECANCELED, 0);
     } else if (io->state == COIR_IO_UNSENT) {
         unsend(p, io);
         coir_uring_free_slot(p, io);
@@ -267,12 +297,17 @@ static void polled(struct coir_uring_plane *p, struct coir_io *io, int res)
 static void completed(struct coir_uring_plane *p, struct coir_io *io, int res, unsigned flags)
 {
     if (io->kind->shot) {
-        if (!(flags & IORING_CQE_F_MORE))
+        if (!(flags & IORING_CQE_F_MORE)) {
             io->owed = 0;
+            if (io->asked)
+                forget_cancel(p, io);
+        }
         io->kind->shot(&p->base, io, res, flags);
         return;
     }
     io->owed = 0;
+    if (io->kind->opcode == IORING_OP_RECV)
+        note_drained(p, io, res, flags);
     if (io->state == COIR_IO_POLLING)
         polled(p, io, res);
     else if (res == -EINTR && !io->asked)
@@ -358,6 +393,13 @@ static void uring_wait(struct coir_plane *plane, int64_t timeout)
         if (read(p->registered, &count, sizeof count) < 0)
             return;
     }
+}
+
+static bool uring_peek(struct coir_plane *plane)
+{
+    struct coir_uring_plane *p = coir_uring_self(plane);
+
+    return io_uring_sq_ready(&p->ring) || p->unsent || io_uring_cq_ready(&p->ring) || kernel_has_work(p);
 }
 
 /* ---- being woken ---- */
@@ -446,6 +488,7 @@ const struct coir_plane_kind coir_uring = {
     .begin = uring_begin,
     .cancel = coir_uring_cancel,
     .wait = uring_wait,
+    .peek = uring_peek,
     .nudge = uring_nudge,
     .fd = uring_fd,
 };

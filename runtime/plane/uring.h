@@ -29,6 +29,7 @@ enum {
     COIR_IO_IN_RING = COIR_IO_PLANES_OWN,   /* the kernel has it, or has it in the submission queue */
     COIR_IO_POLLING,                 /* the kernel waits for its descriptor; then it is tried */
     COIR_IO_UNSENT,                  /* waits for a place in the submission queue */
+    COIR_IO_SHARING,                 /* waits for what a multishot request brings; has no slot */
 };
 
 #define COIR_SLOT_IGNORE 0xffffffffu     /* cancels: their own completion says nothing */
@@ -44,6 +45,7 @@ enum {
     COIR_RING_MSG = 8,               /* MSG_RING, 5.18 */
     COIR_RING_MULTISHOT = 16,        /* accept 5.19, receive 6.0 */
     COIR_RING_BUFRING = 32,          /* provided buffers as a ring, 5.19 */
+    COIR_RING_POLL_FIRST = 128,      /* a receive may begin by waiting, 5.19 */
     COIR_RING_EXT = 64,              /* a timeout in io_uring_enter, 5.11: always there */
 };
 
@@ -84,6 +86,14 @@ static inline bool coir_uring_can(const struct coir_uring_plane *p, unsigned opc
 {
     return p->can[opcode / 8] >> opcode % 8 & 1;
 }
+
+/* uring_multishot.c: an operation whose kind shares is to be served by its descriptor's multishot request. */
+enum coir_share {
+    COIR_SHARES_NOT,                 /* there is none: it goes by itself */
+    COIR_SHARE_TAKEN,                /* something had come already: io->res */
+    COIR_SHARE_WAITS,
+};
+enum coir_share coir_uring_share(struct coir_uring_plane *p, struct coir_io *io);
 
 /* uring_setup.c */
 int coir_uring_open(struct coir_shard *s, const struct coir_plane_options *o, struct coir_plane **out, char *why,

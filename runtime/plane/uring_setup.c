@@ -23,6 +23,7 @@ static const struct { const char *name; unsigned feature; } names[] = {
     { "msg_ring", COIR_RING_MSG },
     { "multishot", COIR_RING_MULTISHOT },
     { "bufring", COIR_RING_BUFRING },
+    { "poll_first", COIR_RING_POLL_FIRST },
 };
 
 /* Takes "-name,-name" away from *features. -EINVAL, with `why`, for a name that is none. */
@@ -37,7 +38,7 @@ static int switch_off(const char *list, unsigned *features, char *why, size_t le
             i++;
         if (i == sizeof names / sizeof *names) {
             snprintf(why, len, "COIR_URING: \"%.*s\" is not one of -defer, -coop, -submit_all, -msg_ring, "
-                     "-multishot, -bufring", (int)n, list);
+                     "-multishot, -bufring, -poll_first", (int)n, list);
             return -EINVAL;
         }
         *features &= ~names[i].feature;
@@ -95,6 +96,8 @@ static void probe(struct coir_uring_plane *p)
         io_uring_free_probe(probe);
     if (!coir_uring_can(p, IORING_OP_MSG_RING))
         p->features &= ~(unsigned)COIR_RING_MSG;
+    if (!coir_uring_can(p, IORING_OP_SOCKET))    /* 5.19, as these, which no probe tells of */
+        p->features &= ~(unsigned)(COIR_RING_MULTISHOT | COIR_RING_BUFRING | COIR_RING_POLL_FIRST);
 }
 
 static const char *reason(int err)
@@ -156,19 +159,22 @@ int coir_uring_open(struct coir_shard *s, const struct coir_plane_options *o, st
     return 0;
 }
 
-/* Every task has ended, so what is left is the plane's own: the wake, whose memory the kernel still
- * writes to. If it should not come back the plane is leaked rather than freed under the kernel. */
+/* Every task has ended, so what is left is the plane's own: guests of descriptors, and the wake, whose
+ * memory the kernel still writes to. If they should not come back the plane is leaked rather than freed
+ * under the kernel. */
 void coir_uring_close(struct coir_plane *plane)
 {
     struct coir_uring_plane *p = coir_uring_self(plane);
+    bool clean = coir_fds_leave(&plane->fds);
 
     p->closing = true;
+    p->wake_io.asked = 1;
     coir_uring_cancel(plane, &p->wake_io);
-    for (int i = 0; i < 1000 && p->wake_io.owed; i++) {
-        coir_uring_enter(p, COIR_MS);
-        coir_uring_reap(p);
+    for (int i = 0; i < 1000 && !(clean && !p->wake_io.owed); i++) {
+        plane->kind->wait(plane, COIR_MS);
+        clean = coir_fds_leave(&plane->fds);
     }
-    const bool clean = !p->wake_io.owed;
+    clean = clean && !p->wake_io.owed;
     if (p->registered >= 0)
         close(p->registered);
     io_uring_queue_exit(&p->ring);
