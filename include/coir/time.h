@@ -13,10 +13,9 @@ extern "C" {
 #endif
 # 15 "coir/time.h"
 
-enum {
-    COIR_US = 1000,
-    COIR_MS = 1000000,
-};
+/* 64 bits wide, so that 2500 * COIR_MS does not overflow. */
+#define COIR_US INT64_C(1000)
+#define COIR_MS INT64_C(1000000)
 #define COIR_S INT64_C(1000000000)
 
 /* Sleeps until coir_now() has reached `at`; a time in the past does not suspend. -ECANCELED when
