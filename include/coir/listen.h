@@ -61,7 +61,7 @@ struct coir_accept {
     coir_frame(int);
     coir_args(int fd; struct sockaddr_storage *addr; socklen_t *addrlen;);
     socklen_t len;
-    uint32_t pauses;
+    uint32_t pauses, closes;
     struct coir_io io;
 };
 coir_export(coir_accept);

@@ -124,11 +124,11 @@ static void send_as(struct coir_uring_plane *p, struct coir_io *io, uint8_t stat
         put_later(p, io);
 }
 
-int coir_uring_send(struct coir_uring_plane *p, struct coir_io *io)
+int coir_uring_send(struct coir_uring_plane *p, struct coir_io *io, uint8_t state)
 {
     if (take_slot(p, io) < 0)
         return -ENOMEM;
-    send_as(p, io, COIR_IO_IN_RING);
+    send_as(p, io, state);
     return 0;
 }
 
@@ -152,10 +152,7 @@ static bool begin_without(struct coir_uring_plane *p, struct coir_io *io)
     const int res = io->kind->attempt(io->task);
     if (res != -EAGAIN || io->fd < 0)
         return ended_at_once(io, res);
-    if (take_slot(p, io) < 0)
-        return ended_at_once(io, -ENOMEM);
-    send_as(p, io, COIR_IO_POLLING);
-    return true;
+    return coir_uring_send(p, io, COIR_IO_POLLING) < 0 ? ended_at_once(io, -ENOMEM) : true;
 }
 
 static bool uring_begin(struct coir_plane *plane, struct coir_io *io)
@@ -173,7 +170,7 @@ static bool uring_begin(struct coir_plane *plane, struct coir_io *io)
     }
     if (!ring_has(p, io->kind))
         return begin_without(p, io);
-    err = coir_uring_send(p, io);
+    err = coir_uring_send(p, io, COIR_IO_IN_RING);
     return err ? ended_at_once(io, err) : true;
 }
 
@@ -435,7 +432,7 @@ void coir_uring_arm_wake(struct coir_uring_plane *p)
     p->wake_io.kind = &wake_kind;
     p->wake_io.task = (struct coir_task *)(void *)p;
     p->wake_io.fd = p->wake;
-    COIR_ASSERT(coir_uring_send(p, &p->wake_io) == 0);
+    COIR_ASSERT(coir_uring_send(p, &p->wake_io, COIR_IO_IN_RING) == 0);
 }
 
 static bool nudge_by_message(struct coir_uring_plane *p, struct coir_plane *from)

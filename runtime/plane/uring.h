@@ -29,7 +29,7 @@ enum {
     COIR_IO_IN_RING = COIR_IO_PLANES_OWN,   /* the kernel has it, or has it in the submission queue */
     COIR_IO_POLLING,                 /* the kernel waits for its descriptor; then it is tried */
     COIR_IO_UNSENT,                  /* waits for a place in the submission queue */
-    COIR_IO_SHARING,                 /* waits for what a multishot request brings; has no slot */
+    COIR_IO_SHARING,                 /* waits for what its descriptor's one request brings; has no slot */
 };
 
 #define COIR_SLOT_IGNORE 0xffffffffu     /* cancels: their own completion says nothing */
@@ -87,9 +87,9 @@ static inline bool coir_uring_can(const struct coir_uring_plane *p, unsigned opc
     return p->can[opcode / 8] >> opcode % 8 & 1;
 }
 
-/* uring_multishot.c: an operation whose kind shares is to be served by its descriptor's multishot request. */
+/* uring_multishot.c: an operation whose kind shares is served by one request for all on its descriptor. */
 enum coir_share {
-    COIR_SHARES_NOT,                 /* there is none: it goes by itself */
+    COIR_SHARES_NOT,                 /* no memory for that: it goes by itself */
     COIR_SHARE_TAKEN,                /* something had come already: io->res */
     COIR_SHARE_WAITS,
 };
@@ -103,8 +103,9 @@ void coir_uring_close(struct coir_plane *plane);
 /* uring.c */
 /* A place in the submission queue, zeroed, or NULL: then something has to be reaped first. */
 struct io_uring_sqe *coir_uring_sqe(struct coir_uring_plane *p);
-/* Sends io by its kind's prepare, now or when there is room. 0 or -ENOMEM. */
-int coir_uring_send(struct coir_uring_plane *p, struct coir_io *io);
+/* Gives io a slot and sends it, now or when there is room: by its kind's prepare (COIR_IO_IN_RING), or to wait
+ * for its descriptor (COIR_IO_POLLING). 0 or -ENOMEM. */
+int coir_uring_send(struct coir_uring_plane *p, struct coir_io *io, uint8_t state);
 /* The kernel owes io nothing more. */
 void coir_uring_free_slot(struct coir_uring_plane *p, struct coir_io *io);
 void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io);
