@@ -65,7 +65,11 @@ COIR_API bool coir_cell_done(const struct coir_cell *c);
 
 /* Ends the life of a cell in memory of the caller's. Stops the program if it is awaited. Never needed
  * for one that was completed and awaited. */
-COIR_API void coir_cell_destroy(struct coir_cell *c);
+#define coir_cell_destroy(c) do { \
+    static const struct coir_site coir_cell_site_ = { __func__, __FILE__, __LINE__ }; \
+    coir_cell_destroy_(c, &coir_cell_site_); \
+    } while (0)
+COIR_API void coir_cell_destroy_(struct coir_cell *c, const struct coir_site *site);
 
 /* Waits for a cell. The status is the one it was completed with, the result its value; -ECANCELED when
  * revoked, or, for a counted cell only, when the wait was cancelled. -EINVAL if another task awaits it. */

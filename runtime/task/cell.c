@@ -165,13 +165,13 @@ bool coir_cell_done(const struct coir_cell *c)
     return state_of(c) == DONE;
 }
 
-void coir_cell_destroy(struct coir_cell *c)
+void coir_cell_destroy_(struct coir_cell *c, const struct coir_site *site)
 {
     if (settled(c) == AWAITED) {
         const struct coir_task *up = c->waiter->awaiter;
         const struct coir_site *at = up ? up->site : NULL;
-        fprintf(stderr, "coir: a cell is destroyed while %s awaits it at %s:%u\n", at ? at->task : "a task",
-                file_of(at), line_of(at));
+        fprintf(stderr, "coir: a cell is destroyed at %s:%u (%s) while %s awaits it at %s:%u\n", file_of(site),
+                line_of(site), site->task, at ? at->task : "a task", file_of(at), line_of(at));
         abort();
     }
     c->state = REVOKED;
