@@ -28,7 +28,7 @@ struct coir_group {
     struct coir_task *waiter;           /* the coir_group_wait */
     struct coir_task *spawners, **spawners_end;   /* coir_group_spawn at the limit, oldest first */
     uint32_t live;                      /* members that have not ended */
-    uint32_t limit;                     /* at most so many live; 0: any number */
+    uint32_t limit;                     /* at most so many live */
     int status;                         /* the first failure */
     uint8_t open, closing;
 };

@@ -61,6 +61,7 @@ struct coir_task *coir_frame_new_(size_t size, coir_step (*body)(struct coir_tas
 
 void coir_bare_begins(struct coir_birth *b)
 {
+    COIR_ASSERT(b->maker == COIR_BARE);          /* else another shard's: frames begin on the thread that made them */
     pthread_mutex_lock(&bare_lock);
     if (b->next)
         b->next->prev = b->prev;

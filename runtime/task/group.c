@@ -31,7 +31,7 @@ void coir_group_begin(struct coir_group *g, struct coir_task *opener, struct coi
     g->spawners = NULL;
     g->spawners_end = &g->spawners;
     g->live = 0;
-    g->limit = limit;
+    g->limit = limit ? limit : UINT32_MAX;
     g->status = 0;
     g->open = 1;
     g->closing = 0;
@@ -77,16 +77,15 @@ void coir_group_abandon(struct coir_group *g)
 
 static bool group_is_full(const struct coir_group *g)
 {
-    return g->limit && g->live >= g->limit;
+    return g->live >= g->limit;
 }
 
 /* Spawning goes on until the group is waited for, and from inside while a member lives. */
 static void check_open(const struct coir_group *g)
 {
-    if (!g->open)
-        group_misused(g, "a task was spawned into a group that is not open");
-    if (g->closing && g->live == 0)
-        group_misused(g, "a task was spawned into a group that has been left");
+    if (COIR_UNLIKELY(!g->open))
+        group_misused(g, g->waiter || g->closing ? "a task was spawned into a group that has been left"
+                      : "a task was spawned into a group that is not open");
 }
 
 int coir_spawn(struct coir_group *g, struct coir_task *t)
@@ -126,6 +125,15 @@ static void place_is_free(struct coir_group *g)
     coir_wake(oldest);
 }
 
+/* A cancelled member of a cancelled group has done as it was told; nobody waits for the root group's. */
+static void member_failed(struct coir_group *g, int status)
+{
+    if (g->status || g == &coir_shard_here()->root || (status == -ECANCELED && coir_group_is_cancelled(g)))
+        return;
+    g->status = status;
+    coir_scope_cancel(&g->scope);
+}
+
 void coir_member_ended(struct coir_task *t)
 {
     struct coir_shard *s = coir_shard_here();
@@ -140,16 +148,14 @@ void coir_member_ended(struct coir_task *t)
     if (b->reaper)
         b->reaper->ended(b->reaper, t);
     coir_frame_free(t);
-    /* A cancelled member of a cancelled group has done as it was told. */
-    if (status < 0 && !g->status && g != &s->root && !(status == -ECANCELED && coir_group_is_cancelled(g))) {
-        g->status = status;
-        coir_scope_cancel(&g->scope);
-    }
+    if (COIR_UNLIKELY(status < 0))
+        member_failed(g, status);
     while (g->spawners && !group_is_full(g))
         place_is_free(g);
     if (g->live == 0 && g->waiter) {
         coir_wake(g->waiter);
         g->waiter = NULL;
+        g->open = 0;
     }
 }
 

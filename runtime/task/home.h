@@ -209,7 +209,8 @@ static inline int coir_arguments_live(struct coir_task *t, const void *p, const 
 
 /* ---- frames (frame.c) ---- */
 
-void coir_bare_begins(struct coir_birth *b);
+/* The same for one that was made on no shard's thread. */
+void coir_bare_begins(struct coir_birth *b) __attribute__((cold));
 
 /* A frame leaves the list of those that have not begun. On the thread that made it. */
 static inline void coir_frame_begins(struct coir_task *t)
@@ -218,12 +219,11 @@ static inline void coir_frame_begins(struct coir_task *t)
     struct coir_shard *s = coir_shard_here();
 
     COIR_ASSERT(t->flags & COIR_TASK_LAZY_);
-    t->flags &= (uint8_t)~COIR_TASK_LAZY_;
-    if (COIR_UNLIKELY(b->maker == COIR_BARE)) {
+    t->flags ^= COIR_TASK_LAZY_;
+    if (COIR_UNLIKELY(!s || s->id != b->maker)) {
         coir_bare_begins(b);
         return;
     }
-    COIR_ASSERT(s && s->id == b->maker);
     if (b->next)
         b->next->prev = b->prev;
     *(b->prev ? &b->prev->next : &s->unborn) = b->next;
