@@ -36,6 +36,10 @@ extern "C" {
  * (a) stands on where it takes a macro for a system header's. The marker's line is the line below it. */
 # 38 "coir/task.h"
 
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "coir's frames are laid out for little-endian machines"
+#endif
+
 #define COIR_API __attribute__((visibility("default")))
 #define COIR_UNUSED_ __attribute__((unused))
 
