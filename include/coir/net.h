@@ -106,6 +106,7 @@ coir_export(coir_sendmsg);
 struct coir_sendfile {
     coir_frame(size_t);
     coir_args(int out_fd; int in_fd; int64_t offset; size_t count;);
+    uint32_t closes;
     struct coir_io io;
 };
 coir_export(coir_sendfile);
@@ -125,6 +126,7 @@ struct coir_connect_once {
     coir_frame_void;
     coir_args(int fd; const struct sockaddr *addr; socklen_t addrlen;);
     int begun;
+    uint32_t closes;
     struct coir_io io;
 };
 coir_export(coir_connect_once);
@@ -140,6 +142,7 @@ struct coir_connect {
     coir_frame_void;
     coir_args(int fd; const struct sockaddr *addr; socklen_t addrlen;);
     int64_t pause;
+    uint32_t closes;
     union {
         struct coir_connect_once once;
         struct coir_sleep sleep;
@@ -160,7 +163,8 @@ struct coir_dial {
     coir_frame(int);
     coir_args(const char *where;);
     struct coir_dialling *work;         /* on the heap while it goes on */
-    void *spare[4];
+    int found;
+    void *spare[3];
 };
 coir_export(coir_dial);
 

@@ -73,4 +73,8 @@ static inline bool coir_op_gives_turn(struct coir_task *t)
     return true;
 }
 
+/* Splits "host:port" and "[v6]:port": the host is copied, the port's text pointed at. AF_INET6 for one in
+ * brackets, 0 for another; -EINVAL, -ENAMETOOLONG (address.c). */
+int coir_split_address(const char *text, char *host, size_t size, const char **port);
+
 #endif
