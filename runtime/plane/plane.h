@@ -67,6 +67,7 @@ struct coir_plane {
 struct coir_plane_options {
     unsigned entries;                    /* of the submission queue */
     const char *features;                /* COIR_URING */
+    bool foreign;                        /* its `fd` will be asked for */
 };
 
 struct coir_plane_kind {

@@ -458,6 +458,10 @@ static void uring_nudge(struct coir_plane *plane, struct coir_plane *from)
         from->shard->stats.syscalls++;
     while (write(p->wake, &one, sizeof one) < 0 && errno == EINTR)
         ;
+    /* In another loop the ring would tell its eventfd. But an eventfd that is signalled from within the signal of
+     * another one is told late, and by some kernels never. */
+    while (p->registered >= 0 && write(p->registered, &one, sizeof one) < 0 && errno == EINTR)
+        ;
 }
 
 static int uring_fd(struct coir_plane *plane)

@@ -141,6 +141,10 @@ int coir_uring_open(struct coir_shard *s, const struct coir_plane_options *o, st
     err = switch_off(o->features, &p->features, why, len);
     if (err)
         return give_up(p, err, why, len);
+    /* With it a completion that comes from within the signal of an eventfd (somebody reads one) tells the ring's
+     * own eventfd late, and on some kernels never. Nobody waits in the ring, so it would gain little. */
+    if (o->foreign)
+        p->features &= ~(unsigned)COIR_RING_DEFER;
     err = make_ring(p, o->entries ? o->entries : COIR_RING_ENTRIES);
     if (err)
         p->ring.ring_fd = -1;

@@ -38,11 +38,12 @@ static void close_watch(struct coir_runtime *run)
         close(run->clock);
 }
 
-/* Sets the timerfd to when the shard wants its next turn; at once is 1 ns, since 0 disarms. */
+/* Sets the timerfd to when the shard wants its next turn; at once is 1 ns, since 0 disarms. A turn is due at once
+ * also when the last one left something for the kernel, or has read the descriptor's news with its own. */
 static void set_clock(struct coir_shard *s)
 {
     const int64_t next = coir_loop_next(s);
-    const bool now = next == 0 || (s->virtual_now >= 0 && next != COIR_NEVER);
+    const bool now = next == 0 || (s->virtual_now >= 0 && next != COIR_NEVER) || s->plane->kind->peek(s->plane);
     struct itimerspec at = { .it_value = { 0 } };
 
     if (now)
@@ -77,6 +78,7 @@ struct coir_shard *coir_shard_open_(const struct coir_options *o, struct coir_ta
         return NULL;
     }
     run->watch = run->clock = -1;
+    run->foreign = true;
     err = coir_shard_begin(run, 0);
     if (!err)
         err = open_watch(run);

@@ -98,7 +98,7 @@ static bool wants_virtual_time(void)
 static int open_plane(struct coir_shard *s)
 {
     struct coir_runtime *run = s->run;
-    const struct coir_plane_options o = { run->options.ring_entries, getenv("COIR_URING") };
+    const struct coir_plane_options o = { run->options.ring_entries, getenv("COIR_URING"), run->foreign };
     char why[160];
     int err = run->kind->open(s, &o, &s->plane, why, sizeof why);
 

@@ -39,6 +39,7 @@ struct coir_runtime {
     int status;                              /* of the main task */
     /* foreign.c: the epoll set and the timerfd of a shard in another loop */
     int watch, clock;
+    bool foreign;                            /* its shard is in another loop */
     int main_ended;                          /* atomic */
     int closed;                              /* atomic: it is over */
     int stop_asked;                          /* atomic: cancel everything */

@@ -6,6 +6,7 @@
 #include <coir/coir.h>
 
 #include <poll.h>
+#include <sys/eventfd.h>
 
 #include "tap.h"
 
@@ -67,7 +68,7 @@ static void test_wakes(void)
     if (!OK(s, "a shard opens"))
         return;
     OK(turns(s) < 10, "with its task asleep it is quiet");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
         EQ(coir_spawn_on(0, coir_new(guest)), 0, "guest %d is spawned between turns", i);
         OK(turns(s) < 10, "it is quiet again after guest %d", i);
         EQ(ran, i + 1, "guest %d ran", i);
@@ -91,9 +92,42 @@ static void test_stop(void)
     EQ(coir_shard_close(s), -ECANCELED, "the sleeper's status");
 }
 
+/* Reads an eventfd again and again. */
+struct counter {
+    coir_frame_void;
+    coir_args(int fd; int times;);
+    uint64_t value;
+    struct coir_read read;
+};
+static coir_declare(counter);
+
+coir_body(counter, f) {
+    for (; f->times > 0; f->times--) {
+        coir_try(f, &f->read, coir_read, .fd = f->fd, .buf = &f->value, .len = sizeof f->value);
+        ran++;
+    }
+} coir_end
+
+static void test_eventfd(void)
+{
+    const int fd = eventfd(0, EFD_CLOEXEC);
+    struct coir_shard *s = coir_shard_open(NULL, coir_new(counter, .fd = fd, .times = 5));
+
+    ran = 0;
+    turns(s);
+    for (int i = 1; i <= 5; i++) {
+        EQ(eventfd_write(fd, 1), 0, "an eventfd is written");
+        turns(s);
+        EQ(ran, i, "the task that reads it goes on, time %d", i);
+    }
+    EQ(coir_shard_close(s), 0, "and ends");
+    close(fd);
+}
+
 int main(void)
 {
     test_wakes();
+    test_eventfd();
     test_stop();
     return DONE();
 }
