@@ -103,9 +103,11 @@ static void print_group(FILE *to, const struct coir_group *g, int indent)
 {
     unsigned n = 0;
 
-    if (g->opener)
+    if (g->opener) {
         fprintf(to, "%*sgroup of %u, opened by %s%s:\n", indent, "", g->live,
                 g->opener->site ? g->opener->site->task : "a task", g->scope.cancelled ? ", cancelled" : "");
+        indent += 2;
+    }
     for (const struct coir_birth *b = g->first; b; b = b->next) {
         if (n++ == WIDEST) {
             fprintf(to, "%*s... and %u more\n", indent + 2, "", g->live - WIDEST);
