@@ -384,6 +384,9 @@ coir_step coir_close_resume(struct coir_task *t)
 
 /* ---- splice ---- */
 
+/* Without the ring there are two ends to wait for, one at a time: how an attempt says that it is the other. */
+enum { SPLICE_OTHER_END = -EXFULL };
+
 static int splice_now(const struct coir_splice *op, unsigned flags)
 {
     off64_t in = op->off_in, out = op->off_out;
@@ -392,11 +395,21 @@ static int splice_now(const struct coir_splice *op, unsigned flags)
                              coir_io_length(op->len), op->flags | flags));
 }
 
+/* -EAGAIN when it is its source that has nothing; else it is the other end that has to be waited for. */
 static int splice_attempt(struct coir_task *t)
 {
     const struct coir_splice *op = (const struct coir_splice *)t;
+    const int res = splice_now(op, SPLICE_F_NONBLOCK);
 
-    return splice_now(op, SPLICE_F_NONBLOCK);
+    return res == -EAGAIN && is_ready(op->fd_in, POLLIN) ? SPLICE_OTHER_END : res;
+}
+
+static int splice_out_attempt(struct coir_task *t)
+{
+    const struct coir_splice *op = (const struct coir_splice *)t;
+    const int res = splice_now(op, SPLICE_F_NONBLOCK);
+
+    return res == -EAGAIN && is_ready(op->fd_out, POLLOUT) ? SPLICE_OTHER_END : res;
 }
 
 static int splice_block(struct coir_task *t)
@@ -421,6 +434,13 @@ static const struct coir_io_kind splice_kind = {
     .prepare = splice_prepare,
 };
 
+static const struct coir_io_kind splice_out_kind = {
+    .name = "coir_splice",
+    .events = POLLOUT,
+    .attempt = splice_out_attempt,
+    .block = splice_block,
+};
+
 coir_step coir_splice_resume(struct coir_task *t)
 {
     struct coir_splice *op = (struct coir_splice *)t;
@@ -429,6 +449,11 @@ coir_step coir_splice_resume(struct coir_task *t)
                                          op->fd_in < 0 || op->fd_out < 0 ? -EBADF
                                          : coir_arguments_live(t, NULL, "coir_splice") ? -EFAULT : op->len != 0))
         return COIR_PARK_;
+    while (op->io.res == SPLICE_OTHER_END) {
+        const bool in = op->io.kind == &splice_kind;
+        if (!coir_io_begin(t, &op->io, in ? &splice_out_kind : &splice_kind, in ? op->fd_out : op->fd_in))
+            return COIR_PARK_;
+    }
     return coir_op_ends(t, &op->io, &op->result);
 }
 
