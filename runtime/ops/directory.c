@@ -44,11 +44,12 @@ coir_step coir_readdir_resume(struct coir_task *t)
 
 bool coir_dirent_next(struct coir_dirent *entry, const void *buf, size_t n, size_t *at)
 {
-    const char *record = (const char *)buf + *at;
+    const char *record;
     uint16_t length;
 
     if (*at >= n || n - *at <= NAME_AT)
         return false;
+    record = (const char *)buf + *at;
     memcpy(&length, record + LENGTH_AT, sizeof length);
     if (length <= NAME_AT || length > n - *at || !memchr(record + NAME_AT, '\0', length - NAME_AT))
         return false;

@@ -6,7 +6,6 @@
  *
  * To open a FIFO blocks until somebody opens its other end, which is how a test holds an operation.
  */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "scratch.h"
@@ -90,47 +89,60 @@ coir_body(not_started, f) {
 
 /* ---- an open that blocks ---- */
 
-/* Opens the FIFO's other end, when told to. */
-struct other_end {
-    pthread_t thread;
-    int64_t after;
+static int ended_as[3];                  /* success, -ECANCELED, anything else */
+
+struct opener {
+    coir_frame_void;
+    coir_args(const char *path; int flags;);
+    struct coir_open open;
+    struct coir_close close;
 };
+static coir_declare(opener);
+coir_body(opener, f) {
+    coir_await(f, &f->open, coir_open, .path = f->path, .flags = f->flags, .mode = 0600);
+    if (coir_status(&f->open) == 0)
+        coir_await(f, &f->close, coir_close, .fd = f->open.result);
+    ended_as[coir_status(&f->open) == 0 ? 0 : coir_status(&f->open) == -ECANCELED ? 1 : 2]++;
+} coir_end
 
-static void *open_other_end(void *arg)
+/* Opening a FIFO to read and to write blocks nobody, and lets go whoever waits for a writer. */
+static int open_other_end(void)
 {
-    const struct other_end *o = arg;
-    const struct timespec wait = { .tv_nsec = o->after };
-
-    nanosleep(&wait, NULL);
-    close(open("fifo", O_WRONLY | O_CLOEXEC));
-    return NULL;
+    return open("fifo", O_RDWR | O_CLOEXEC);
 }
 
-/* Awaits an open that a writer ends `after` ns from now, under a deadline that passes long before. */
 struct blocks {
     coir_frame_void;
     coir_no_args;
-    int64_t began;
-    struct coir_scope scope;
-    struct coir_open open;
-    struct coir_close close;
-    struct other_end other;
+    int fd;
+    struct coir_group group;
+    struct coir_group_wait wait;
+    struct coir_pool_counts counts;
+    struct coir_sleep sleep;
 };
 static coir_declare(blocks);
 coir_body(blocks, f) {
-    f->other.after = 50 * COIR_MS;
-    pthread_create(&f->other.thread, NULL, open_other_end, &f->other);
-    coir_within(f, &f->scope, coir_now() + 5 * COIR_MS, &f->open, coir_open, .path = "fifo", .flags = O_RDONLY);
+    memset(ended_as, 0, sizeof ended_as);
+    coir_group_open(f, &f->group);
+    EQ(coir_spawn(&f->group, coir_new(opener, .path = "fifo", .flags = O_RDONLY)), 0, "it waits for a writer");
+    do {
+        coir_await(f, &f->sleep, coir_sleep, .ns = 2 * COIR_MS);
+    } while (on_epoll && (coir_pool_stats("file", &f->counts) || f->counts.running == 0));
+    EQ(f->group.live, 1, "it waits");
+    coir_group_cancel(&f->group);
     if (on_epoll) {
-        EQ(coir_status(&f->open), 0, "on the pool it is waited for, and its success counts");
-        OK(f->open.result >= 0, "the descriptor is delivered");
-        coir_await(f, &f->close, coir_close, .fd = f->open.result);
+        coir_await(f, &f->sleep, coir_sleep, .ns = 2 * COIR_MS);
+        EQ(f->group.live, 1, "on the pool it cannot be ended, and is waited for");
+        coir_pool_stats("file", &f->counts);
+        EQ(f->counts.orphans, 1, "that is counted");
+        f->fd = open_other_end();
+        coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+        EQ(ended_as[0], 1, "its success counts, and the descriptor is delivered");
+        close(f->fd);
     } else {
-        EQ(coir_status(&f->open), -ETIMEDOUT, "on the ring the kernel gives it up");
-        EQ(f->open.result, -1, "without a descriptor");
-        close(open("fifo", O_RDONLY | O_CLOEXEC));   /* the writer is still there */
+        coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+        EQ(ended_as[1], 1, "on the ring the kernel gives it up");
     }
-    pthread_join(f->other.thread, NULL);
 } coir_end
 
 /* ---- queued behind others ---- */
@@ -154,22 +166,6 @@ coir_body(holder, f) {
     coir_try(f, &f->offload, coir_offload, .pool = "file", .fn = wait_for_flag, .arg = f->flag);
 } coir_end
 
-static int ended_as[3];                  /* success, -ECANCELED, anything else */
-
-struct opener {
-    coir_frame_void;
-    coir_args(const char *path;);
-    struct coir_open open;
-    struct coir_close close;
-};
-static coir_declare(opener);
-coir_body(opener, f) {
-    coir_await(f, &f->open, coir_open, .path = f->path, .flags = O_RDWR | O_CREAT, .mode = 0600);
-    if (coir_status(&f->open) == 0)
-        coir_await(f, &f->close, coir_close, .fd = f->open.result);
-    ended_as[coir_status(&f->open) == 0 ? 0 : coir_status(&f->open) == -ECANCELED ? 1 : 2]++;
-} coir_end
-
 struct queued {
     coir_frame_void;
     coir_no_args;
@@ -182,6 +178,7 @@ struct queued {
 static coir_declare(queued);
 coir_body(queued, f) {
     f->before = open_descriptors();
+    memset(ended_as, 0, sizeof ended_as);
     f->flag = 0;
     EQ(coir_pool_limit("file", 1), 0, "one thread for files");
     coir_group_open(f, &f->held);
@@ -189,7 +186,7 @@ coir_body(queued, f) {
     coir_await(f, &f->pass, coir_pass);
     coir_group_open(f, &f->group);
     for (int i = 0; i < 50; i++)
-        EQ(coir_spawn(&f->group, coir_new(opener, .path = "held")), 0, "an open");
+        EQ(coir_spawn(&f->group, coir_new(opener, .path = "held", .flags = O_RDWR)), 0, "an open");
     coir_await(f, &f->pass, coir_pass);
     coir_pool_stats("file", &f->counts);
     EQ(f->counts.queued + f->counts.running, on_epoll ? 51 : 1, "on epoll they wait for that thread");
@@ -220,12 +217,64 @@ coir_body(small_ring, f) {
     memset(ended_as, 0, sizeof ended_as);
     coir_group_open(f, &f->group);
     for (int i = 0; i < 200; i++)
-        EQ(coir_spawn(&f->group, coir_new(opener, .path = "held")), 0, "an open");
+        EQ(coir_spawn(&f->group, coir_new(opener, .path = "held", .flags = O_RDWR)), 0, "an open");
     coir_await(f, &f->pass, coir_pass);
     coir_group_cancel(&f->group);
     coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
     EQ(ended_as[0] + ended_as[1], 200, "two entries are enough to cancel two hundred opens");
     EQ(open_descriptors(), f->before, "no descriptor is left");
+} coir_end
+
+/* ---- closed meanwhile ---- */
+
+static int moved_as[3];                  /* as above */
+
+struct mover {
+    coir_frame_void;
+    coir_args(int fd;);
+    char buf[64];
+    struct coir_pread pread;
+};
+static coir_declare(mover);
+coir_body(mover, f) {
+    coir_await(f, &f->pread, coir_pread, .fd = f->fd, .buf = f->buf, .len = sizeof f->buf, .offset = 0);
+    moved_as[coir_status(&f->pread) == 0 ? 0 : coir_status(&f->pread) == -ECANCELED ? 1 : 2]++;
+} coir_end
+
+struct closed {
+    coir_frame_void;
+    coir_no_args;
+    int flag, fd;
+    struct coir_group group, held;
+    struct coir_group_wait wait;
+    struct coir_open open;
+    struct coir_close close;
+    struct coir_pread pread;
+    struct coir_pass pass;
+    char buf[8];
+};
+static coir_declare(closed);
+coir_body(closed, f) {
+    f->flag = 0;
+    coir_get(f, f->fd, &f->open, coir_open, .path = "held", .flags = O_RDONLY);
+    EQ(coir_pool_limit("file", 1), 0, "one thread for files");
+    coir_group_open(f, &f->held);
+    EQ(coir_spawn(&f->held, coir_new(holder, .flag = &f->flag)), 0, "which is held");
+    coir_await(f, &f->pass, coir_pass);
+    coir_group_open(f, &f->group);
+    for (int i = 0; i < 20; i++)
+        EQ(coir_spawn(&f->group, coir_new(mover, .fd = f->fd)), 0, "a read");
+    coir_await(f, &f->pass, coir_pass);
+    SAYS(0, &f->close, coir_close, .fd = f->fd);
+    EQ(fcntl(f->fd, F_GETFD), -1, "it is closed");
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+    EQ(moved_as[0] + moved_as[1], 20, "each read had succeeded or was cancelled");
+    EQ(moved_as[2], 0, "nothing else");
+    if (on_epoll)
+        EQ(moved_as[1], 20, "on epoll none had begun");
+    SAYS(-EBADF, &f->pread, coir_pread, .fd = f->fd, .buf = f->buf, .len = 8);
+    __atomic_store_n(&f->flag, 1, __ATOMIC_RELEASE);
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->held);
 } coir_end
 
 /* ---- at any moment ---- */
@@ -237,7 +286,7 @@ struct storm {
     struct coir_group group;
     struct coir_group_wait wait;
     struct coir_sleep sleep;
-    char names[8][8];
+    char names[8][16];
 };
 static coir_declare(storm);
 coir_body(storm, f) {
@@ -248,7 +297,7 @@ coir_body(storm, f) {
     for (f->i = 0; f->i < 100; f->i++) {
         coir_group_open(f, &f->group);
         for (int i = 0; i < 10; i++)
-            coir_spawn(&f->group, coir_new(opener, .path = f->names[(f->i + i) % 8]));
+            coir_spawn(&f->group, coir_new(opener, .path = f->names[(f->i + i) % 8], .flags = O_RDWR | O_CREAT));
         f->seed = f->seed * 1664525 + 1013904223;
         coir_await(f, &f->sleep, coir_sleep, .ns = (int64_t)(f->seed >> 15));
         coir_group_cancel(&f->group);
@@ -260,7 +309,21 @@ coir_body(storm, f) {
     EQ(open_descriptors(), f->before, "no descriptor is left");
 } coir_end
 
-/* ---- among siblings, and afterwards ---- */
+/* ---- among siblings ---- */
+
+struct lets_go {
+    coir_frame_void;
+    coir_no_args;
+    int fd;
+    struct coir_sleep sleep;
+};
+static coir_declare(lets_go);
+coir_body(lets_go, f) {
+    coir_await(f, &f->sleep, coir_sleep, .ns = 20 * COIR_MS);
+    f->fd = open_other_end();
+    coir_await(f, &f->sleep, coir_sleep, .ns = 20 * COIR_MS);
+    close(f->fd);
+} coir_end
 
 struct siblings {
     coir_frame_void;
@@ -269,29 +332,22 @@ struct siblings {
     struct coir_combine race;
     struct coir_open open;
     struct coir_sleep sleep;
-    struct other_end other;
-    struct coir_scope scope;
-    struct coir_statx statx;
-    struct statx st;
+    struct coir_group group;
+    struct coir_group_wait wait;
 };
 static coir_declare(siblings);
 coir_body(siblings, f) {
-    f->other.after = 50 * COIR_MS;
-    pthread_create(&f->other.thread, NULL, open_other_end, &f->other);
+    coir_group_open(f, &f->group);
+    coir_spawn(&f->group, coir_new(lets_go));
     f->kids[0] = coir_make(&f->open, coir_open, .path = "fifo", .flags = O_RDONLY);
-    f->kids[1] = coir_make(&f->sleep, coir_sleep, .ns = COIR_MS);
+    f->kids[1] = coir_make(&f->sleep, coir_sleep, .ns = 2 * COIR_MS);
     coir_race(f, &f->race, f->kids, 2);
     EQ(f->race.result, 1, "the sleep is first");
-    EQ(coir_status(&f->open), on_epoll ? 0 : -ECANCELED, "the loser has ended");
-    if (on_epoll)
+    OK(coir_status(&f->open) == 0 || coir_status(&f->open) == -ECANCELED, "the loser has ended, one way or the other");
+    EQ(f->open.result >= 0, coir_status(&f->open) == 0, "with a descriptor if it succeeded");
+    if (coir_status(&f->open) == 0)
         close(f->open.result);
-    else
-        close(open("fifo", O_RDONLY | O_CLOEXEC));
-    pthread_join(f->other.thread, NULL);
-    coir_within(f, &f->scope, coir_now() + COIR_S * 1000, &f->statx, coir_statx, .dirfd = AT_FDCWD, .path = "held",
-                .mask = STATX_SIZE, .statxbuf = &f->st);
-    coir_scope_cancel(&f->scope);
-    EQ(coir_status(&f->statx), 0, "cancelling what has ended changes nothing");
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
 } coir_end
 
 int main(void)
@@ -306,6 +362,7 @@ int main(void)
     EQ(coir_run(NULL, coir_new(not_started)), 0, "not started");
     EQ(coir_run(NULL, coir_new(blocks)), 0, "blocks");
     EQ(coir_run(NULL, coir_new(queued)), 0, "queued");
+    EQ(coir_run(NULL, coir_new(closed)), 0, "closed");
     EQ(coir_run(&tiny, coir_new(small_ring)), 0, "small ring");
     EQ(coir_run(NULL, coir_new(storm, .seed = 7)), 0, "storm");
     EQ(coir_run(NULL, coir_new(siblings)), 0, "siblings");
