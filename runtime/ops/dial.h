@@ -31,10 +31,8 @@ struct coir_dial_any {
     int won;                             /* the socket, or -1 */
     int error;                           /* what the attempts failed with, so far */
     bool ended;                          /* one has, since the last turn */
-    union {
-        struct coir_dial_turn turn;
-        struct coir_group_wait wait;
-    };
+    struct coir_dial_turn turn;
+    struct coir_group_wait wait;
 };
 coir_declare(coir_dial_any);
 

@@ -116,32 +116,35 @@ static int check(struct coir_resolve *op)
     return 0;
 }
 
-/* 0: it is under way; else its answer. */
-static int begin(struct coir_resolve *op)
+/* True: it has ended, with its answer. Once it is submitted the answer is the thread's to write. */
+static bool ended_at_once(struct coir_resolve *op)
 {
-    int answer = check(op);
+    int err;
 
-    if (answer)
-        return answer;
-    answer = look_up(op, AI_NUMERICHOST | AI_NUMERICSERV);
-    if (answer > 0 || answer == -ENOMEM || answer == -EAFNOSUPPORT)
-        return answer;
-    if (coir_is_cancelled(&op->task))
-        return -ECANCELED;
-    return coir_workers_submit(pool(), job_of(op), &name_job);
+    op->answer = check(op);
+    if (op->answer)
+        return true;
+    op->answer = look_up(op, AI_NUMERICHOST | AI_NUMERICSERV);
+    if (op->answer > 0 || op->answer == -ENOMEM || op->answer == -EAFNOSUPPORT)
+        return true;
+    if (coir_is_cancelled(&op->task)) {
+        op->answer = -ECANCELED;
+        return true;
+    }
+    err = coir_workers_submit(pool(), job_of(op), &name_job);
+    if (err)
+        op->answer = err;
+    return err != 0;
 }
 
 coir_step coir_resolve_resume(struct coir_task *t)
 {
     struct coir_resolve *op = (struct coir_resolve *)t;
 
-    if (t->state == 0) {
-        op->answer = begin(op);
-        if (op->answer == 0) {
-            t->state = 1;
-            t->abort = resolve_abort;
-            return COIR_PARK_;
-        }
+    if (t->state == 0 && !ended_at_once(op)) {
+        t->state = 1;
+        t->abort = resolve_abort;
+        return COIR_PARK_;
     }
     if (op->answer < 0)
         t->status = op->answer;
