@@ -13,6 +13,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/plane/plane.h"
+#include "runtime/shard/run.h"
 #include "runtime/sync/dump.h"
 
 enum { DEEPEST = 32, WIDEST = 1000 };
@@ -34,7 +35,7 @@ static void print_leaf(FILE *to, const struct coir_task *t)
         fprintf(to, "waits for a group of %u", ((const struct coir_group_wait *)t)->group->live);
     } else if (t->body == coir_group_spawn_resume) {
         fprintf(to, "waits for a place in a group of %u", ((const struct coir_group_spawn *)t)->group->limit);
-    } else if (!coir_dump_wait(to, t)) {
+    } else if (!coir_dump_away(to, t) && !coir_dump_wait(to, t)) {
         fprintf(to, t->state == 0 ? "is ready to begin" : t->site ? "runs, or is ready to" : "waits");
     }
 }
@@ -130,4 +131,8 @@ void coir_dump(FILE *to)
     fprintf(to, "shard %u (%s): %u tasks in the root group, %zu timers, %u operations in flight\n", s->id,
             s->plane->kind->name, s->root.live, s->wheel.count, s->plane->in_flight);
     print_group(to, &s->root, 2);
+    for (const struct coir_guest *g = s->guests; g; g = g->next) {
+        fprintf(to, "  awaited by shard %u\n", g->home);
+        print_chain(to, g->task, NULL, 4);
+    }
 }

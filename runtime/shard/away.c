@@ -72,7 +72,7 @@ struct away {
     struct coir_letter letter;               /* there, then home */
     struct coir_letter cancel;               /* there; home too when it came too late */
     struct coir_scope scope;                 /* on `there` */
-    struct coir_task *child;
+    struct coir_guest guest;                 /* there's: the child, for whoever looks */
     /* home's: what the awaiter awaits, since the child is another shard's now */
     struct coir_task proxy;
     struct coir_shard *home, *there;
@@ -126,7 +126,6 @@ static void come_home(struct coir_shard *s, struct coir_letter *letter)
     struct away *a = coir_container_of(letter, struct away, letter);
     struct coir_task *awaiter = a->proxy.awaiter;
 
-    coir_external(s, -1);
     if (!a->cancelling || a->cancelled)
         coir_pool_free(&s->pool, a, sizeof *a);
     coir_ready(awaiter);
@@ -137,6 +136,9 @@ void coir_away_ended(struct coir_task *child)
     struct away *a = away_of(child);
 
     coir_scope_end(&a->scope);
+    *a->guest.link = a->guest.next;
+    if (a->guest.next)
+        a->guest.next->link = a->guest.link;
     a->ended = true;
     a->letter.deliver = come_home;
     coir_post(a->home, &a->letter);
@@ -146,9 +148,22 @@ static void begin_there(struct coir_shard *s, struct coir_letter *letter)
 {
     struct away *a = coir_container_of(letter, struct away, letter);
 
+    a->guest.next = s->guests;
+    a->guest.link = &s->guests;
+    if (s->guests)
+        s->guests->link = &a->guest.next;
+    s->guests = &a->guest;
     if (a->doomed)
         coir_scope_cancel(&a->scope);
-    coir_ready_on(s, a->child);
+    coir_ready_on(s, a->guest.task);
+}
+
+bool coir_dump_away(FILE *to, const struct coir_task *t)
+{
+    if (t->abort != away_abort)
+        return false;
+    fprintf(to, "waits for shard %u", ((const struct away *)t->waits_for)->there->id);
+    return true;
 }
 
 static struct coir_task *fail(struct coir_task *child, int err)
@@ -184,7 +199,8 @@ struct coir_task *coir_send_away_(struct coir_task *child, unsigned shard)
     coir_scope_begin(&a->scope, NULL, COIR_SCOPE_AWAIT_);
     a->scope.owner = child;
     a->doomed = coir_is_cancelled(child);
-    a->child = child;
+    a->guest.task = child;
+    a->guest.home = s->id;
     a->home = s;
     a->there = there;
     a->cancelling = a->cancelled = a->ended = false;
@@ -192,7 +208,6 @@ struct coir_task *coir_send_away_(struct coir_task *child, unsigned shard)
     child->flags |= COIR_TASK_AWAY_;
     child->awaiter = NULL;
     child->scope = &a->scope;
-    coir_external(s, 1);
     coir_post(there, &a->letter);
     return &a->proxy;
 }

@@ -157,7 +157,7 @@ static void see_deadlock(struct coir_shard *s)
     if (COIR_LIKELY(deadlocks == s->deadlocks))
         return;
     s->deadlocks = deadlocks;
-    if (s->root.live)
+    if (s->root.live || s->guests)
         coir_dump(stderr);
     if (deadlocks > 1)
         coir_group_abandon(&s->root);

@@ -78,6 +78,8 @@ struct coir_workers *coir_run_workers(struct coir_runtime *run, const char *name
 
 /* away.c: a child that was sent here has ended. */
 void coir_away_ended(struct coir_task *t);
+/* Says what a leaf waits for, if that is a child on another shard. */
+bool coir_dump_away(FILE *to, const struct coir_task *t);
 
 /* loop.c */
 /* One round: letters, tasks, the kernel, timers; waits if `may_wait` and nothing is ready. False: the

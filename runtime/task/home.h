@@ -47,6 +47,13 @@ struct coir_letter {
     void (*deliver)(struct coir_shard *s, struct coir_letter *letter);
 };
 
+/* A task that runs here for an awaiter on another shard. */
+struct coir_guest {
+    struct coir_guest *next, **link;
+    struct coir_task *task;
+    unsigned home;                      /* that shard */
+};
+
 struct coir_shard {
     struct coir_task *running;          /* the front of the run queue: what the loop has taken of it */
     struct coir_task *ready;            /* the rest of it, FIFO; its end is coir_here.ready_end */
@@ -64,6 +71,7 @@ struct coir_shard {
     struct coir_task root_task;         /* the root group's opener: has no body, never runs */
     struct coir_scope *visits, **visits_end;   /* scopes that cancelling still has to walk (scope.c) */
     bool visiting;
+    struct coir_guest *guests;
     unsigned shields;                   /* open coir_shield scopes: stopping waits for them */
 
     struct coir_plane *plane;
@@ -83,7 +91,7 @@ struct coir_shard {
     struct coir_inbox inbox;
     _Alignas(64) int asleep;            /* atomic: 1 while the loop waits in the kernel, or is about to */
     int posting;                        /* atomic: threads that are no shard, in the middle of coir_post */
-    /* atomic: waits that somebody outside the shard will end: cells, offloads, away */
+    /* atomic: waits that somebody outside the run may end: cells, offloads */
     int external;
 };
 
