@@ -79,6 +79,8 @@ static bool on_input(void)
         on_line(line);
         line = end ? end + 1 : buf + have;
     }
+    if (n == 0 && *line != '\0')
+        on_line(line);                  /* the last line needs no end */
     have -= (size_t)(line - buf);
     memmove(buf, line, have);
     return n > 0 || (n < 0 && errno == EINTR);

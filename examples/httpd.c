@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * httpd - serves the files of a folder over HTTP/1.1: GET and HEAD, keep-alive, pipelining, single ranges.
+ *
+ * A connection is one task that reads a request, answers it, and begins again. Clients are strangers: the head
+ * of a request may have HTTP_HEAD_MAX bytes and has a time to come in, each part of an answer has one to go out,
+ * and no path leads out of the folder. http_request.c and http_answer.c know the protocol, httpd_reply.c sends
+ * the files.
+ */
+#include <coir/coir.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "httpd_reply.h"
+
+static struct {
+    int folder;
+    int64_t patience;
+} config;
+
+/* Receives until `in` begins with a whole head. Result: its length; 0 when the client will send no more.
+ * -EMSGSIZE for one that does not fit. */
+struct receive_head {
+    coir_frame(size_t);
+    coir_args(int fd; char *in; size_t *have;);
+    size_t n;
+    struct coir_recv recv;
+};
+static coir_declare(receive_head);
+
+coir_body(receive_head, f) {
+    while ((f->result = http_head_len(f->in, *f->have)) == 0) {
+        if (*f->have == HTTP_HEAD_MAX)
+            coir_fail(f, EMSGSIZE);
+        coir_get(f, f->n, &f->recv, coir_recv, .fd = f->fd, .buf = f->in + *f->have, .len = HTTP_HEAD_MAX - *f->have);
+        if (f->n == 0)
+            coir_return(f, 0);
+        *f->have += f->n;
+    }
+} coir_end
+
+/* Receives what a client still sends, so that closing does not take the last answer from it. */
+struct drain {
+    coir_frame_void;
+    coir_args(int fd; char *buf;);
+    struct coir_recv recv;
+};
+static coir_declare(drain);
+
+coir_body(drain, f) {
+    do
+        coir_try(f, &f->recv, coir_recv, .fd = f->fd, .buf = f->buf, .len = HTTP_HEAD_MAX);
+    while (f->recv.result > 0);
+} coir_end
+
+struct connection {
+    coir_frame_void;
+    coir_args(int fd;);
+    size_t have, len;               /* bytes in `in`; of them the head that is being answered */
+    struct http_request request;
+    struct coir_scope scope;
+    char in[HTTP_HEAD_MAX];
+    union {
+        struct receive_head head;
+        struct reply reply;
+        struct coir_shutdown shutdown;
+        struct drain drain;
+        struct coir_close close;
+    };
+};
+static coir_declare(connection);
+
+/* What to say to what came, or did not come. False: nothing. */
+static bool read_request(struct connection *f)
+{
+    const int status = coir_status(&f->head);
+
+    f->len = status == 0 ? f->head.result : 0;
+    if (f->len > 0)
+        http_parse(f->in, f->len, &f->request);
+    else if (status == -EMSGSIZE)
+        f->request = (struct http_request){ .refuse = 431 };
+    else if (status == -ETIMEDOUT && f->have > 0)
+        f->request = (struct http_request){ .refuse = 408 };
+    else
+        return false;
+    return true;
+}
+
+coir_body(connection, f) {
+    f->have = 0;
+    do {
+        coir_within(f, &f->scope, coir_now() + config.patience, &f->head, receive_head, .fd = f->fd, .in = f->in,
+                    .have = &f->have);
+        if (!read_request(f))
+            coir_return(f);
+        coir_try(f, &f->reply, reply, .fd = f->fd, .folder = config.folder, .request = &f->request,
+                 .patience = config.patience);
+        f->have -= f->len;
+        memmove(f->in, f->in + f->len, f->have);
+    } while (f->request.keep);
+    coir_await(f, &f->shutdown, coir_shutdown, .fd = f->fd, .how = SHUT_WR);
+    coir_within(f, &f->scope, coir_now() + COIR_S, &f->drain, drain, .fd = f->fd, .buf = f->in);
+    coir_finally(f) {
+        coir_await(f, &f->close, coir_close, .fd = f->fd);
+    }
+} coir_end
+
+/* Accepts for ever. The connections are detached: one that fails is nobody's concern but its own. */
+struct serve {
+    coir_frame_void;
+    coir_args(int listener;);
+    int fd;
+    union {
+        struct coir_accept accept;
+        struct coir_close close;
+    };
+};
+static coir_declare(serve);
+
+coir_body(serve, f) {
+    for (;;) {
+        coir_get(f, f->fd, &f->accept, coir_accept, .fd = f->listener);
+        if (coir_detach(coir_new(connection, .fd = f->fd)) < 0)
+            coir_await(f, &f->close, coir_close, .fd = f->fd);
+    }
+} coir_end
+
+static int listen_at(const char *where)
+{
+    const int listener = coir_listen(where, NULL);
+    struct sockaddr_storage addr;
+    socklen_t len = sizeof addr;
+    char text[COIR_ADDRESS_TEXT];
+
+    if (listener < 0) {
+        fprintf(stderr, "httpd: %s: %s\n", where, coir_strerror(listener));
+        return listener;
+    }
+    /* What is accepted has this too: a head is not held back until its file follows. */
+    setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+    if (getsockname(listener, (struct sockaddr *)&addr, &len) == 0)
+        printf("httpd: listening on http://%s/\n", coir_address_text(&addr, len, text, sizeof text));
+    fflush(stdout);
+    return listener;
+}
+
+static int usage(FILE *to, int code)
+{
+    fprintf(to, "usage: httpd [-t SECONDS] PORT FOLDER\n\n"
+            "Serves the files of FOLDER on http://127.0.0.1:PORT/. PORT may also be an address: ':80' is every one of\n"
+            "the machine. A client has SECONDS (15 unless said) for each request.\n");
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
+    double seconds = 15;
+    char where[COIR_ADDRESS_TEXT];
+
+    for (int c; (c = getopt_long(argc, argv, "t:h", options, NULL)) != -1;) {
+        if (c != 't')
+            return usage(c == 'h' ? stdout : stderr, c == 'h' ? 0 : 2);
+        seconds = strtod(optarg, NULL);
+    }
+    if (optind + 2 != argc || !(seconds > 0 && seconds < 1e6))
+        return usage(stderr, 2);
+    config.patience = (int64_t)(seconds * COIR_S);
+    config.folder = open(argv[optind + 1], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (config.folder < 0) {
+        fprintf(stderr, "httpd: %s: %s\n", argv[optind + 1], coir_strerror(errno));
+        return 1;
+    }
+    snprintf(where, sizeof where, strchr(argv[optind], ':') ? "%s" : "127.0.0.1:%s", argv[optind]);
+    const int listener = listen_at(where);
+    return listener < 0 ? 1 : coir_main(coir_new(serve, .listener = listener));
+}

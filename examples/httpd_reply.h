@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The answer to one request, as a task.
+ */
+#ifndef HTTPD_REPLY_H
+#define HTTPD_REPLY_H
+
+#include <coir/coir.h>
+
+#include "http_answer.h"
+
+enum { HTTP_HEAD_MAX = 8192 };      /* of a request: what is longer is refused */
+
+/* Opens a file beneath the folder: at once if the kernel knows the way to it, else on a thread that may wait for
+ * a disk. Result: the descriptor. */
+struct find {
+    coir_frame(int);
+    coir_args(int folder; const char *path;);
+    struct coir_offload offload;
+};
+
+/* Sends the answer to `request` to fd: a file beneath `folder`, or what is wrong with the request. Each part of
+ * it may take `patience` ns. It fails when the connection cannot be used any more. */
+struct reply {
+    coir_frame_void;
+    coir_args(int fd; int folder; const struct http_request *request; int64_t patience;);
+    int file, status;
+    struct stat stat;
+    int64_t offset, left;           /* of the file: what is to be sent */
+    size_t len;                     /* bytes in `out` */
+    struct coir_scope scope;
+    char path[HTTP_HEAD_MAX + 16], out[HTTP_ANSWER_MAX];
+    union {
+        struct find find;
+        struct coir_pread_exact read;
+        struct coir_send_all send;
+        struct coir_sendfile sendfile;
+        struct coir_close close;
+    };
+};
+coir_declare(reply);
+
+#endif
