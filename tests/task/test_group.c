@@ -459,7 +459,7 @@ int main(void)
     root();
     STOPS(leaves_open, "left_open ended with an open group of 0 tasks", "a body that ends with an open group");
     STOPS(leaves_open, "test_group.c:", "and the place is named");
-    STOPS(spawns_into_closed, "spawned into a group that is not open", "spawning into a group that was left");
+    STOPS(spawns_into_closed, "spawned into a group that has been left", "spawning into a group that was left");
     STOPS(waits_twice, "a group is waited for that is not open, or by two tasks", "two waits for one group");
     return DONE();
 }
