@@ -320,6 +320,111 @@ coir_body(idles, f) {
     EQ(f->counts.done, 3, "each time a new thread did it");
 } coir_end
 
+/* ---- under virtual time ---- */
+
+static int64_t takes_a_while(void *arg)
+{
+    const struct timespec ms = { 0, 5000000 };
+
+    (void)arg;
+    nanosleep(&ms, NULL);
+    return 1;
+}
+
+struct virtual {
+    coir_frame_void;
+    coir_no_args;
+    int64_t began;
+    struct coir_scope scope;
+    struct coir_offload offload;
+    struct coir_sleep sleep;
+};
+static coir_declare(virtual);
+coir_body(virtual, f) {
+    f->began = coir_now();
+    coir_within(f, &f->scope, f->began + COIR_MS, &f->offload, coir_offload, .fn = takes_a_while);
+    EQ(coir_status(&f->offload), 0, "a function takes no virtual time, so that its deadline does not pass");
+    EQ(coir_now(), f->began, "none at all");
+    SAYS(0, &f->sleep, coir_sleep, .ns = 3600 * COIR_S);
+    EQ(coir_now(), f->began + 3600 * COIR_S, "a sleep does");
+} coir_end
+
+/* ---- the program ends meanwhile ---- */
+
+static void *open_gate_later(void *arg)
+{
+    const struct timespec ms = { 0, 20000000 };
+
+    (void)arg;
+    nanosleep(&ms, NULL);
+    open_gate(1);
+    return NULL;
+}
+
+struct leaves {
+    coir_frame_void;
+    coir_args(bool stop;);
+    struct coir_sleep sleep;
+};
+static coir_declare(leaves);
+coir_body(leaves, f) {
+    EQ(coir_pool_limit("one", 1), 0, "a pool of one");
+    EQ(coir_detach(coir_new(gated, .pool = "one", .n = 1)), 0, "one that will run");
+    coir_await(f, &f->sleep, coir_sleep, .ns = 1);
+    wait_arrived(1);
+    EQ(coir_detach(coir_new(gated, .pool = "one", .n = 2)), 0, "one that will not");
+    coir_await(f, &f->sleep, coir_sleep, .ns = 1);
+    if (f->stop) {
+        coir_stop();
+        SAYS(-ECANCELED, &f->sleep, coir_sleep, .ns = 1000 * COIR_S);
+    }
+} coir_end
+
+static void ends_meanwhile(bool stop)
+{
+    pthread_t thread;
+
+    fresh();
+    ended = 0;
+    pthread_create(&thread, NULL, open_gate_later, NULL);
+    EQ(coir_run(NULL, coir_new(leaves, .stop = stop)), 0, "the program has ended");
+    EQ(ended, 1, "after what was running had, which counts");
+    EQ(__atomic_load_n(&ran, __ATOMIC_RELAXED), 1, "what was queued has not run");
+    pthread_join(thread, NULL);
+}
+
+/* ---- what coir_dump says ---- */
+
+struct dumps {
+    coir_frame_void;
+    coir_no_args;
+    char *text;
+    size_t length;
+    FILE *to;
+    struct coir_group group;
+    struct coir_group_wait wait;
+    struct coir_pass pass;
+};
+static coir_declare(dumps);
+coir_body(dumps, f) {
+    fresh();
+    EQ(coir_pool_limit("narrow", 1), 0, "a pool of one");
+    coir_group_open(f, &f->group);
+    for (int i = 0; i < 2; i++)
+        EQ(coir_spawn(&f->group, coir_new(gated, .pool = "narrow", .n = 1)), 0, "spawned");
+    coir_await(f, &f->pass, coir_pass);
+    coir_await(f, &f->pass, coir_pass);
+    wait_arrived(1);
+    f->to = open_memstream(&f->text, &f->length);
+    coir_dump(f->to);
+    fclose(f->to);
+    OK(strstr(f->text, "waits for a function on pool \"narrow\""), "the one that runs");
+    OK(strstr(f->text, "is queued for pool \"narrow\""), "the one that does not");
+    free(f->text);
+    open_gate(2);
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+} coir_end
+
 /* ---- no thread, no memory ---- */
 
 #ifdef COIR_FAULTS
@@ -380,6 +485,12 @@ int main(void)
     coir_workers_patience = 2 * COIR_MS;
     EQ(coir_run(NULL, coir_new(idles)), 0, "idles");
     coir_workers_patience = 10 * COIR_S;
+    ends_meanwhile(false);
+    ends_meanwhile(true);
+    ended = 0;
+    EQ(coir_run(NULL, coir_new(dumps)), 0, "dumps");
     with_faults();
+    setenv("COIR_TIME", "virtual", 1);
+    EQ(coir_run(NULL, coir_new(virtual)), 0, "virtual");
     return DONE();
 }
