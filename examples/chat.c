@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "chat_room.h"
+#include "listening.h"
 
 /* Receives a line into c->line. Result: false when the client will send no more. */
 struct hear_line {
@@ -136,17 +137,6 @@ coir_body(serve, f) {
     }
 } coir_end
 
-static void say_where(int listener)
-{
-    struct sockaddr_storage addr;
-    socklen_t len = sizeof addr;
-    char text[COIR_ADDRESS_TEXT];
-
-    if (getsockname(listener, (struct sockaddr *)&addr, &len) == 0)
-        printf("chat: listening on %s\n", coir_address_text(&addr, len, text, sizeof text));
-    fflush(stdout);
-}
-
 int main(int argc, char **argv)
 {
     const char *where = argc > 1 ? argv[1] : "127.0.0.1:7778";
@@ -157,11 +147,6 @@ int main(int argc, char **argv)
                 "unix:/path\n");
         return help ? 0 : 2;
     }
-    const int listener = coir_listen(where, NULL);
-    if (listener < 0) {
-        fprintf(stderr, "chat: %s: %s\n", where, coir_strerror(listener));
-        return 1;
-    }
-    say_where(listener);
-    return coir_main(coir_new(serve, .listener = listener));
+    const int listener = listening("chat", "", where);
+    return listener < 0 ? 1 : coir_main(coir_new(serve, .listener = listener));
 }

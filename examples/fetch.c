@@ -141,10 +141,10 @@ int main(int argc, char **argv)
         return usage(stderr, 2);
     total = argc - optind;
     struct url *urls = calloc((size_t)total, sizeof *urls);
-    if (!urls || !read_urls(argv + optind, urls))
-        return 2;
-    const int code = coir_main(coir_new(fetch, .urls = urls, .n = total, .limit = (uint32_t)limit,
-                                        .time = (int64_t)(seconds * COIR_S)));
+    int code = 2;
+    if (urls && read_urls(argv + optind, urls))
+        code = coir_main(coir_new(fetch, .urls = urls, .n = total, .limit = (uint32_t)limit,
+                                  .time = (int64_t)(seconds * COIR_S)));
     free(urls);
     return code ? code : failed > 0;
 }

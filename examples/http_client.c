@@ -46,19 +46,14 @@ static char *take_line(struct stream *s)
     return line;
 }
 
-static void make_room(struct stream *s)
-{
-    memmove(s->buf, s->buf + s->at, s->end - s->at);
-    s->end -= s->at;
-    s->at = 0;
-}
-
-/* Reads a line. Result: it, good until the next await on the stream. */
 static coir_declare(http_line);
+static coir_declare(http_copy);
 
 coir_body(http_line, f) {
     while (!(f->result = take_line(f->stream))) {
-        make_room(f->stream);
+        f->stream->end -= f->stream->at;
+        memmove(f->stream->buf, f->stream->buf + f->stream->at, f->stream->end);
+        f->stream->at = 0;
         if (f->stream->end == sizeof f->stream->buf)
             coir_fail(f, EPROTO);
         coir_get(f, f->n, &f->recv, coir_recv, .fd = f->stream->fd, .buf = f->stream->buf + f->stream->end,
@@ -115,9 +110,6 @@ coir_body(http_ask, f) {
     if (f->url->code != 200)
         coir_fail(f, EREMOTEIO);
 } coir_end
-
-/* Copies n bytes, or all until the end, from the stream to a file. */
-static coir_declare(http_copy);
 
 coir_body(http_copy, f) {
     while (f->n > 0) {

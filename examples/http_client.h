@@ -39,7 +39,7 @@ struct http_ask {
     char request[4096];
     const char *line;
     struct coir_send_all send;
-    struct http_line {
+    struct http_line {              /* reads a line, which is good until the next await on the stream */
         coir_frame(char *);
         coir_args(struct stream *stream;);
         size_t n;
@@ -57,7 +57,7 @@ struct http_save {
     uint64_t size;
     union {
         struct http_line read;
-        struct http_copy {
+        struct http_copy {          /* copies n bytes, or until the end, from the stream to a file */
             coir_frame_void;
             coir_args(struct stream *stream; uint64_t n; int file; uint64_t *copied;);
             size_t part;

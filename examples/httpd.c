@@ -4,8 +4,8 @@
  *
  * A connection is one task that reads a request, answers it, and begins again. Clients are strangers: the head
  * of a request may have HTTP_HEAD_MAX bytes and has a time to come in, each part of an answer has one to go out,
- * and no path leads out of the folder. http_request.c and http_answer.c know the protocol, httpd_reply.c sends
- * the files.
+ * and no path leads out of the folder. http_request.c and http_answer.c know the protocol, httpd_receive.c
+ * and httpd_reply.c wait for the client.
  */
 #include <coir/coir.h>
 
@@ -18,47 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "httpd_receive.h"
 #include "httpd_reply.h"
+#include "listening.h"
 
 static struct {
     int folder;
     int64_t patience;
 } config;
-
-/* Receives until `in` begins with a whole head. Result: its length; 0 when the client will send no more.
- * -EMSGSIZE for one that does not fit. */
-struct receive_head {
-    coir_frame(size_t);
-    coir_args(int fd; char *in; size_t *have;);
-    size_t n;
-    struct coir_recv recv;
-};
-static coir_declare(receive_head);
-
-coir_body(receive_head, f) {
-    while ((f->result = http_head_len(f->in, *f->have)) == 0) {
-        if (*f->have == HTTP_HEAD_MAX)
-            coir_fail(f, EMSGSIZE);
-        coir_get(f, f->n, &f->recv, coir_recv, .fd = f->fd, .buf = f->in + *f->have, .len = HTTP_HEAD_MAX - *f->have);
-        if (f->n == 0)
-            coir_return(f, 0);
-        *f->have += f->n;
-    }
-} coir_end
-
-/* Receives what a client still sends, so that closing does not take the last answer from it. */
-struct drain {
-    coir_frame_void;
-    coir_args(int fd; char *buf;);
-    struct coir_recv recv;
-};
-static coir_declare(drain);
-
-coir_body(drain, f) {
-    do
-        coir_try(f, &f->recv, coir_recv, .fd = f->fd, .buf = f->buf, .len = HTTP_HEAD_MAX);
-    while (f->recv.result > 0);
-} coir_end
 
 struct connection {
     coir_frame_void;
@@ -107,7 +74,7 @@ coir_body(connection, f) {
         memmove(f->in, f->in + f->len, f->have);
     } while (f->request.keep);
     coir_await(f, &f->shutdown, coir_shutdown, .fd = f->fd, .how = SHUT_WR);
-    coir_within(f, &f->scope, coir_now() + COIR_S, &f->drain, drain, .fd = f->fd, .buf = f->in);
+    coir_within(f, &f->scope, coir_now() + COIR_S, &f->drain, drain, .fd = f->fd, .in = f->in);
     coir_finally(f) {
         coir_await(f, &f->close, coir_close, .fd = f->fd);
     }
@@ -132,25 +99,6 @@ coir_body(serve, f) {
             coir_await(f, &f->close, coir_close, .fd = f->fd);
     }
 } coir_end
-
-static int listen_at(const char *where)
-{
-    const int listener = coir_listen(where, NULL);
-    struct sockaddr_storage addr;
-    socklen_t len = sizeof addr;
-    char text[COIR_ADDRESS_TEXT];
-
-    if (listener < 0) {
-        fprintf(stderr, "httpd: %s: %s\n", where, coir_strerror(listener));
-        return listener;
-    }
-    /* What is accepted has this too: a head is not held back until its file follows. */
-    setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-    if (getsockname(listener, (struct sockaddr *)&addr, &len) == 0)
-        printf("httpd: listening on http://%s/\n", coir_address_text(&addr, len, text, sizeof text));
-    fflush(stdout);
-    return listener;
-}
 
 static int usage(FILE *to, int code)
 {
@@ -180,6 +128,10 @@ int main(int argc, char **argv)
         return 1;
     }
     snprintf(where, sizeof where, strchr(argv[optind], ':') ? "%s" : "127.0.0.1:%s", argv[optind]);
-    const int listener = listen_at(where);
-    return listener < 0 ? 1 : coir_main(coir_new(serve, .listener = listener));
+    const int listener = listening("httpd", "http://", where);
+    if (listener < 0)
+        return 1;
+    /* What is accepted has this too: the end of an answer is not held back. */
+    setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+    return coir_main(coir_new(serve, .listener = listener));
 }

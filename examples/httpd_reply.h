@@ -8,8 +8,7 @@
 #include <coir/coir.h>
 
 #include "http_answer.h"
-
-enum { HTTP_HEAD_MAX = 8192 };      /* of a request: what is longer is refused */
+#include "httpd_receive.h"
 
 /* Opens a file beneath the folder: at once if the kernel knows the way to it, else on a thread that may wait for
  * a disk. Result: the descriptor. */
