@@ -6,7 +6,7 @@
 #include <coir/listen.h>
 #include <fcntl.h>
 
-#include "runtime/ops/op.h"
+#include "runtime/ops/net.h"
 #include "runtime/plane/accepting.h"
 
 static int accept_flags(void)
@@ -125,18 +125,10 @@ static void find_address(struct coir_accept *op)
         *op->addrlen = op->len;
 }
 
-/* Others have had a turn since: the number may be another file's by now. */
-static uint32_t closes_of(int fd)
-{
-    const struct coir_fd *e = coir_fd_find(&coir_plane_here()->fds, fd);
-
-    return e ? e->closes : 0;
-}
-
 static bool begins(struct coir_accept *op)
 {
     op->len = 0;
-    if (op->closes != closes_of(op->fd)) {
+    if (op->closes != coir_fd_closes(op->fd)) {
         op->io.kind = &accept_kind;
         op->io.res = -ECANCELED;
         return true;
@@ -160,7 +152,9 @@ static bool goes_on(struct coir_accept *op)
         } else if (op->io.res < 0) {
             return true;
         }
-        if (why == COIR_ACCEPT_FAILED)
+        if (why != COIR_ACCEPT_FAILED && op->io.asked)       /* to stop, and tried once more */
+            op->io.res = -ECANCELED;
+        if (why == COIR_ACCEPT_FAILED || op->io.asked)
             return true;
         ended = why == COIR_ACCEPT_SHORT ? pauses(op) : begins(op);
         if (!ended)
@@ -175,7 +169,7 @@ coir_step coir_accept_resume(struct coir_task *t)
     if (t->state == 0) {
         op->io.res = check(op, t);
         op->pauses = 0;
-        op->closes = closes_of(op->fd);
+        op->closes = coir_fd_closes(op->fd);
         if (op->io.res < 0)
             return coir_op_ends_int(t, &op->io, NULL);
         if (!begins(op))

@@ -3,8 +3,8 @@
  * coir_listen: a socket, bound and listening. It looks up no names and blocks on nothing, so it is a plain
  * function that needs no shard.
  */
-#include <arpa/inet.h>
 #include <coir/listen.h>
+#include <coir/net.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,76 +21,24 @@ struct place {
     bool any;                            /* every address, of either family */
 };
 
-static int parse_port(const char *text, uint16_t *port)
-{
-    unsigned long n = 0;
-    size_t i;
-
-    for (i = 0; text[i] >= '0' && text[i] <= '9' && i < 6; i++)
-        n = n * 10 + (unsigned long)(text[i] - '0');
-    if (i == 0 || text[i] || n > 65535)
-        return -EINVAL;
-    *port = htons((uint16_t)n);
-    return 0;
-}
-
-static int parse_unix(const char *name, struct place *at)
-{
-    struct sockaddr_un *un = (struct sockaddr_un *)&at->addr;
-    const size_t len = strlen(name);
-
-    if (len == 0 || (*name == '@' && len == 1) || len >= sizeof un->sun_path)
-        return -EINVAL;
-    un->sun_family = AF_UNIX;
-    memcpy(un->sun_path, name, len);
-    if (*name == '@')
-        un->sun_path[0] = '\0';
-    at->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (*name != '@'));
-    return 0;
-}
-
-static int parse_v6(const char *ip, uint16_t port, struct place *at)
-{
-    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&at->addr;
-
-    in6->sin6_family = AF_INET6;
-    in6->sin6_port = port;
-    at->len = sizeof *in6;
-    return inet_pton(AF_INET6, ip, &in6->sin6_addr) == 1 ? 0 : -EINVAL;
-}
-
-static int parse_v4(const char *ip, uint16_t port, struct place *at)
-{
-    struct sockaddr_in *in = (struct sockaddr_in *)&at->addr;
-
-    in->sin_family = AF_INET;
-    in->sin_port = port;
-    at->len = sizeof *in;
-    return inet_pton(AF_INET, ip, &in->sin_addr) == 1 ? 0 : -EINVAL;
-}
-
+/* What coir_address reads, and ":port" besides. */
 static int parse(const char *where, struct place *at)
 {
-    const char *colon = where ? strrchr(where, ':') : NULL;
-    char ip[INET6_ADDRSTRLEN + 2];
-    uint16_t port;
+    char any[16];
+    int len;
 
-    memset(at, 0, sizeof *at);
-    if (where && !strncmp(where, "unix:", 5))
-        return parse_unix(where + 5, at);
-    if (!colon || (size_t)(colon - where) >= sizeof ip || parse_port(colon + 1, &port) < 0)
-        return -EINVAL;
-    memcpy(ip, where, (size_t)(colon - where));
-    ip[colon - where] = '\0';
-    at->any = !*ip;
-    if (at->any)
-        return parse_v6("::", port, at);
-    if (*ip != '[')
-        return parse_v4(ip, port, at);
-    if (colon[-1] != ']')
-        return -EINVAL;
-    ip[colon - where - 1] = '\0';
-    return parse_v6(ip + 1, port, at);
+    at->any = where && *where == ':';
+    if (at->any) {
+        len = snprintf(any, sizeof any, "[::]%s", where);
+        if (len >= (int)sizeof any)
+            return -EINVAL;
+        where = any;
+    }
+    len = where ? coir_address(where, &at->addr) : -EINVAL;
+    if (len < 0)
+        return len;
+    at->len = (socklen_t)len;
+    return 0;
 }
 
 /* True when the file is a socket that nobody listens on: its server is gone. */
@@ -170,9 +118,9 @@ int coir_listen(const char *where, const struct coir_listen_options *options)
         return -EINVAL;
     res = listen_at(&at, o);
     if (at.any && (res == -EAFNOSUPPORT || res == -EADDRNOTAVAIL)) {     /* a machine without IPv6 */
-        const uint16_t port = ((struct sockaddr_in6 *)&at.addr)->sin6_port;
-        memset(&at, 0, sizeof at);
-        parse_v4("0.0.0.0", port, &at);
+        struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = ((struct sockaddr_in6 *)&at.addr)->sin6_port };
+        memcpy(&at.addr, &any, sizeof any);
+        at.len = sizeof any;
         res = listen_at(&at, o);
     }
     return res;

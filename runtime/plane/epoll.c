@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "runtime/plane/lends.h"
 #include "runtime/plane/plane.h"
 
 enum { EVENTS = 256, WAITING = COIR_IO_PLANES_OWN };
@@ -238,6 +239,7 @@ static void epoll_close(struct coir_plane *plane)
 {
     struct epoll_plane *p = self(plane);
 
+    coir_lends_destroy(plane);
     coir_fds_destroy(&plane->fds);
     close(p->wake);
     close(p->epfd);

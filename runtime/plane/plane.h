@@ -41,6 +41,8 @@ struct coir_io_kind {
     /* many of these on one descriptor may be served by one request of the plane's: see struct
      * coir_fd_guest */
     bool shares;
+    /* it receives into a buffer that is lent to it (lends.h): the ring picks one, `attempt` takes one */
+    bool lends;
     int (*attempt)(struct coir_task *t); /* the system call: its result, or a negative errno */
     /* Where events != 0 and the descriptor may turn out to be a file, which nothing can wait for: the
      * call that may block, for a pool's thread. NULL: then -EPERM. */
@@ -62,6 +64,7 @@ struct coir_plane {
     unsigned in_flight;                  /* operations that have begun and not ended */
     /* of those, the ones that end by themselves: no peer, no time is needed */
     unsigned in_flight_files;
+    struct coir_lends *lends;            /* lends.h: made when first used */
 };
 
 struct coir_plane_options {
@@ -90,6 +93,9 @@ struct coir_plane_kind {
     /* Makes the wait of `p` return. Any thread; `from` is the plane of the shard that this thread is, or
      * NULL: then by eventfd. One system call. */
     void (*nudge)(struct coir_plane *p, struct coir_plane *from);
+    /* Puts the buffer `id` of p->lends, which is free, into the kernel's hands. False: there are no such, here.
+     * NULL: nowhere. */
+    bool (*provide)(struct coir_plane *p, unsigned id);
     /* A descriptor that polls readable when `wait` would reap something. */
     int (*fd)(struct coir_plane *p);
 };

@@ -134,7 +134,7 @@ int coir_uring_send(struct coir_uring_plane *p, struct coir_io *io, uint8_t stat
 
 static bool ring_has(const struct coir_uring_plane *p, const struct coir_io_kind *kind)
 {
-    return kind->prepare && coir_uring_can(p, kind->opcode);
+    return kind->prepare && coir_uring_can(p, kind->opcode) && !(kind->lends && !(p->features & COIR_RING_BUFRING));
 }
 
 static bool ended_at_once(struct coir_io *io, int res)
@@ -176,6 +176,18 @@ static bool uring_begin(struct coir_plane *plane, struct coir_io *io)
 
 /* ---- cancelling ---- */
 
+/* The kernel has given it up, perhaps with what it waits for there already: what has arrived wins. */
+static int last_try(const struct coir_io *io)
+{
+    int res;
+
+    if (!io->kind->events)
+        return -ECANCELED;
+    coir_count_syscall();
+    res = io->kind->attempt(io->task);
+    return res == -EAGAIN || res == -EINTR ? -ECANCELED : res;
+}
+
 static void unsend(struct coir_uring_plane *p, struct coir_io *io)
 {
     struct coir_io **at = &p->unsent;
@@ -206,14 +218,14 @@ void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io)
         if (coir_io_off_pool(plane, io))
             coir_io_ended(plane, io, -ECANCELED);
     } else if (io->state == COIR_IO_SHARING) {
-        coir_io_ended(plane, io, -ECANCELED);
+        coir_io_ended(plane, io, last_try(io));
     } else if (io->state == COIR_IO_UNSENT && io->kind->shot) {
         unsend(p, io);
         io->kind->shot(plane, io, -ECANCELED, 0);
     } else if (io->state == COIR_IO_UNSENT) {
         unsend(p, io);
         coir_uring_free_slot(p, io);
-        coir_io_ended(plane, io, -ECANCELED);
+        coir_io_ended(plane, io, last_try(io));
     } else if (!put_cancel(p, io)) {
         io->spare[1] = p->uncancelled;
         p->uncancelled = io;
@@ -255,8 +267,8 @@ static void end(struct coir_uring_plane *p, struct coir_io *io, int res)
 {
     if (io->asked) {
         forget_cancel(p, io);
-        if (res == -EINTR || res == -EAGAIN)     /* how some operations say that they were cancelled */
-            res = -ECANCELED;
+        if (res == -ECANCELED || res == -EINTR || res == -EAGAIN)    /* all are said of what was cancelled */
+            res = last_try(io);
     }
     coir_uring_free_slot(p, io);
     coir_io_ended(&p->base, io, res);
@@ -279,7 +291,7 @@ static void polled(struct coir_uring_plane *p, struct coir_io *io, int res)
 {
     if (res < 0) {
         end(p, io, res);
-    } else if (ring_has(p, io->kind)) {
+    } else if (ring_has(p, io->kind) && !io->asked) {
         send_as(p, io, COIR_IO_IN_RING);
     } else {
         coir_count_syscall();
@@ -305,6 +317,8 @@ static void completed(struct coir_uring_plane *p, struct coir_io *io, int res, u
     io->owed = 0;
     if (io->kind->opcode == IORING_OP_RECV)
         note_drained(p, io, res, flags);
+    if (io->kind->lends)
+        coir_uring_lent(p, io, res, flags);
     if (io->state == COIR_IO_POLLING)
         polled(p, io, res);
     else if (res == -EINTR && !io->asked)
@@ -327,6 +341,8 @@ static void complete(struct coir_uring_plane *p, uint64_t data, int res, unsigne
         return;
     if (slot >= p->n_slots || !p->slots[slot].io || p->slots[slot].generation != generation) {
         p->base.shard->stats.stale++;
+        if (flags & IORING_CQE_F_BUFFER)
+            coir_uring_lent(p, NULL, res, flags);
         return;
     }
     if (res <= COIR_RING_RESTART && res >= COIR_RING_RESTART - 4)
@@ -375,21 +391,27 @@ void coir_uring_enter(struct coir_uring_plane *p, int64_t timeout)
         poll(NULL, 0, 1);
 }
 
+/* Before the ring is looked at: what comes later makes the eventfd readable again. */
+static void quieten(struct coir_uring_plane *p)
+{
+    uint64_t count;
+
+    coir_count_syscall();
+    if (read(p->registered, &count, sizeof count) < 0)
+        return;                          /* it was quiet */
+}
+
 static void uring_wait(struct coir_plane *plane, int64_t timeout)
 {
     struct coir_uring_plane *p = coir_uring_self(plane);
 
+    if (p->registered >= 0)
+        quieten(p);
     send_what_waits(p);
     if (p->unsent || p->uncancelled || io_uring_cq_ready(&p->ring))
         timeout = 0;
     coir_uring_enter(p, timeout);
     coir_uring_reap(p);
-    if (p->registered >= 0) {
-        uint64_t count;
-        coir_count_syscall();
-        if (read(p->registered, &count, sizeof count) < 0)
-            return;
-    }
 }
 
 static bool uring_peek(struct coir_plane *plane)
@@ -491,5 +513,6 @@ const struct coir_plane_kind coir_uring = {
     .wait = uring_wait,
     .peek = uring_peek,
     .nudge = uring_nudge,
+    .provide = coir_uring_provide,
     .fd = uring_fd,
 };

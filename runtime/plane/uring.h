@@ -74,7 +74,7 @@ struct coir_uring_plane {
     int registered;                  /* the eventfd that `fd` made, registered with the ring; or -1 */
     bool closing;
 
-    void *buffers;                   /* uring_buffers.c: provided buffers, made when first used */
+    void *buffers;                   /* uring_buffers.c: the ring of provided buffers, made when first used */
 };
 
 static inline struct coir_uring_plane *coir_uring_self(struct coir_plane *p)
@@ -94,6 +94,13 @@ enum coir_share {
     COIR_SHARE_WAITS,
 };
 enum coir_share coir_uring_share(struct coir_uring_plane *p, struct coir_io *io);
+
+/* uring_buffers.c */
+bool coir_uring_provide(struct coir_plane *plane, unsigned id);
+/* A completion of an operation that lends: notes its buffer, or gives it back when there is nothing in it. io is
+ * NULL when the operation is over. */
+void coir_uring_lent(struct coir_uring_plane *p, struct coir_io *io, int res, unsigned flags);
+void coir_uring_unprovide(struct coir_uring_plane *p);
 
 /* uring_setup.c */
 int coir_uring_open(struct coir_shard *s, const struct coir_plane_options *o, struct coir_plane **out, char *why,

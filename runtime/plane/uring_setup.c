@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "runtime/plane/lends.h"
 #include "runtime/plane/uring.h"
 
 enum { SMALLEST_RING = 4, WORKERS_BOUNDED = 16, WORKERS_UNBOUNDED = 64 };
@@ -181,7 +182,10 @@ void coir_uring_close(struct coir_plane *plane)
     clean = clean && !p->wake_io.owed;
     if (p->registered >= 0)
         close(p->registered);
+    coir_uring_unprovide(p);
     io_uring_queue_exit(&p->ring);
+    if (clean)
+        coir_lends_destroy(plane);
     close(p->wake);
     coir_fds_destroy(&plane->fds);
     free(p->slots);
