@@ -89,8 +89,8 @@ COIR_API bool coir_time_is_virtual(void);
 #define coir_shard_open(options, task) coir_shard_open_(options, task, COIR_ABI_)
 COIR_API struct coir_shard *coir_shard_open_(const struct coir_options *o, struct coir_task *main, uint64_t abi);
 
-/* A descriptor that polls readable when coir_turn has something to do. It stays the shard's; do not read
- * from it. What the loop sleeps in may return EINTR once in a while, as for a signal. */
+/* A descriptor that polls readable when coir_turn has something to do. It stays the shard's; do not read from
+ * it. A completion of the ring may end this thread's wait for it with EINTR: wait again. */
 COIR_API int coir_shard_fd(struct coir_shard *s);
 
 /* Runs what is ready, without waiting. 1: tasks are left, call again when the descriptor is readable; 0:

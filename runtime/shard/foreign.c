@@ -115,7 +115,7 @@ int coir_turn(struct coir_shard *s)
      * readable. */
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
     s->outside = false;
-    more = coir_loop_turn(s, s->virtual_now >= 0);
+    more = coir_loop_turn(s, false);
     __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
     set_clock(s);
     s->outside = true;
