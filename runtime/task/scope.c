@@ -202,6 +202,7 @@ void coir_scope_end(struct coir_scope *s)
         coir_wheel_remove(&coir_shard_here()->wheel, &s->alarm.timer);
     if (s->cancelled)
         coir_here.cancelled--;
+    s->cancelled = 1;                        /* not counted: who cancels it from now on does nothing */
 }
 
 void coir_scope_open_(struct coir_scope *s, struct coir_task *child, int64_t deadline, bool shielded)
