@@ -40,7 +40,7 @@ static int connect_attempt(struct coir_task *t)
 
     if (res == -EAGAIN)
         return FULL;
-    if (res == -EISCONN && op->begun)
+    if (res == -EISCONN && (op->begun || op->io.asked))   /* asked to stop it was waiting, so it had begun */
         return 0;
     if (res != -EINPROGRESS && res != -EALREADY && res != -EINTR)
         return res;
@@ -78,7 +78,7 @@ static bool is_unix(const struct coir_connect_once *op)
 /* The ring found an attempt under way. */
 static bool joins(struct coir_connect_once *op)
 {
-    if (op->closes == coir_fd_closes(op->fd))
+    if (coir_fd_is_still(op->fd, op->closes))
         return coir_io_begin(&op->task, &op->io, &join_kind, op->fd);
     op->io.res = -ECANCELED;
     return true;
@@ -120,7 +120,7 @@ coir_body(coir_connect, f) {
         if (coir_status(&f->once) != -EAGAIN)
             coir_fail(f, coir_status(&f->once));
         coir_try(f, &f->sleep, coir_sleep, .ns = f->pause);
-        if (f->closes != coir_fd_closes(f->fd))
+        if (!coir_fd_is_still(f->fd, f->closes))
             coir_fail(f, -ECANCELED);
     }
 } coir_end

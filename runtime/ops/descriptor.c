@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include "runtime/ops/op.h"
@@ -23,6 +24,14 @@ static bool is_ready(int fd, short events)
     return poll(&p, 1, 0) > 0;
 }
 
+/* It has no readiness that would say anything: what RWF_NOWAIT is not known for is left to a thread. */
+static bool is_file(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+}
+
 /* readv that does not block, whatever the descriptor is and however it was opened. */
 static int readv_now(int fd, const struct iovec *iov, int n)
 {
@@ -30,7 +39,7 @@ static int readv_now(int fd, const struct iovec *iov, int n)
 
     if (res >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
         return coir_errno(res);
-    return is_ready(fd, POLLIN) ? coir_errno(readv(fd, iov, n)) : -EAGAIN;
+    return is_ready(fd, POLLIN) && !is_file(fd) ? coir_errno(readv(fd, iov, n)) : -EAGAIN;
 }
 
 static bool is_nonblocking(int fd)
@@ -60,7 +69,7 @@ static int writev_now(int fd, const struct iovec *iov, int n)
     res = pwritev2(fd, iov, n, -1, RWF_NOWAIT);
     if (res >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
         return coir_errno(res);
-    if (!is_ready(fd, POLLOUT))
+    if (!is_ready(fd, POLLOUT) || is_file(fd))
         return -EAGAIN;
     for (int i = 0; i < n; i++) {
         if (iov[i].iov_len)
@@ -185,7 +194,7 @@ coir_step coir_write_all_resume(struct coir_task *t)
             op->result += (size_t)res;
         if (res <= 0 || op->result == op->len)
             break;
-        if (!coir_io_begin(t, &op->io, &write_kind, op->fd))
+        if (!coir_io_begin_next(t, &op->io, &write_kind, op->fd))
             return COIR_PARK_;
     }
     t->state = COIR_LEFT_;
@@ -329,6 +338,8 @@ coir_step coir_poll_resume(struct coir_task *t)
     if (t->state == 0 && !coir_op_begins(t, &op->io, &poll_kind, op->fd, op->fd < 0 ? -EBADF
                                          : coir_arguments_live(t, NULL, "coir_poll") ? -EFAULT : 1))
         return COIR_PARK_;
+    if (op->io.res > 0)
+        op->io.res &= op->events | POLLERR | POLLHUP;    /* the ring tells of POLLRDHUP unasked */
     return coir_op_ends_int(t, &op->io, &op->result);
 }
 

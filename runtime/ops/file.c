@@ -147,7 +147,7 @@ static coir_step move_all(struct coir_task *t, const struct coir_io_kind *kind, 
     if (t->state == 0 && !coir_op_begins(t, &op->io, kind, op->fd, check_move(op, name)))
         return COIR_PARK_;
     while (moved(op, at_end)) {
-        if (!coir_io_begin(t, &op->io, kind, op->fd))
+        if (!coir_io_begin_next(t, &op->io, kind, op->fd))
             return COIR_PARK_;
     }
     t->state = COIR_LEFT_;

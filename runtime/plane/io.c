@@ -99,6 +99,16 @@ bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io
     return parks(t, io);
 }
 
+bool coir_io_begin_next(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd)
+{
+    const struct coir_fd *e = coir_fd_find(&coir_plane_here()->fds, fd);
+
+    if (t->state == 0 || !e || (!e->closer && e->closes == io->slot))
+        return coir_io_begin(t, io, kind, fd);
+    io->res = -ECANCELED;
+    return true;
+}
+
 bool coir_io_hold(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd)
 {
     set_out(t, io, kind, fd);
@@ -135,8 +145,10 @@ void coir_io_ended(struct coir_plane *p, struct coir_io *io, int res)
     }
     unlist(io);
     coir_wake(io->task);
-    if (io->fd >= 0)
+    if (io->fd >= 0) {
+        io->slot = coir_fd_find(&p->fds, io->fd)->closes;
         coir_fd_rests(p, io->fd);
+    }
 }
 
 /* ---- closing ---- */
@@ -149,6 +161,7 @@ bool coir_fd_quiet(struct coir_plane *p, int fd, struct coir_task *closer)
     if (!e)
         return true;
     e->closer = closer;
+    e->closes++;
     if (e->guest && e->guest->leave(e->guest))
         e->guest = NULL;
     for (struct coir_io *io = e->waits; io; io = next) {

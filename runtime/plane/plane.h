@@ -114,6 +114,10 @@ static inline short coir_io_events(const struct coir_io *io)
  * the kernel said. False: return COIR_PARK_; the body runs again, once, with io->res. */
 bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd);
 
+/* The same for the next step of an operation that takes several on one descriptor: -ECANCELED when that was closed
+ * since the last step ended and others had a turn, for its number may be another file's by now. */
+bool coir_io_begin_next(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd);
+
 /* Parks an operation that waits for something in the shard, not in the kernel: listed under its
  * descriptor, so that a close finds it, and cancelled by its kind's let_go. Whoever it waits for ends it
  * by coir_io_ended. As coir_io_begin: true, it has ended already. */

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every operation as a task of one shape: it awaits the operation with what the world says, under a deadline if the
+ * world has one, and leaves status and result there. New operations are added here, and rows for them to the
+ * table; test_planes.c fails while one of a header's is missing.
+ */
+#ifndef COIR_TESTS_AGREE_OPERATIONS_H
+#define COIR_TESTS_AGREE_OPERATIONS_H
+
+#include "world.h"
+
+#define W (f->w)
+
+#define OPERATION(name, result_, ...) \
+    struct run_##name { coir_frame_void; coir_args(struct world *w;); struct coir_scope scope; struct name op; }; \
+    static coir_declare(run_##name); \
+    coir_body(run_##name, f) { \
+        if (W->deadline) \
+            coir_within(f, &f->scope, coir_now() + W->deadline, &f->op, name, __VA_ARGS__); \
+        else \
+            coir_await(f, &f->op, name, __VA_ARGS__); \
+        W->status = coir_status(&f->op); \
+        W->result = (result_); \
+        W->ended = true; \
+    } coir_end \
+    static struct coir_task *make_##name(struct world *w) \
+    { \
+        return coir_new(run_##name, .w = w); \
+    }
+
+/* With a number for a result; with none; with a descriptor, of which 1 is told and which is closed later. */
+#define NUMBER(name, ...) OPERATION(name, (int64_t)f->op.result, __VA_ARGS__)
+#define VOID(name, ...) OPERATION(name, 0, __VA_ARGS__)
+#define DESCRIPTOR(name, ...) OPERATION(name, took(W, coir_status(&f->op), f->op.result), __VA_ARGS__)
+
+static int64_t took(struct world *w, int status, int fd)
+{
+    if (status < 0)
+        return fd == 0 || fd == -1 ? 0 : fd;     /* what a failed one leaves is not the same in all of them */
+    w->result_fd = fd;
+    return (MUST(fcntl(fd, F_GETFD)) & FD_CLOEXEC) ? 1 : 2;
+}
+
+static int64_t answer(void *arg)
+{
+    const struct timespec ms = { 0, 5000000 };
+
+    if (arg)
+        nanosleep(&ms, NULL);
+    return 42;
+}
+
+/* io.h */
+NUMBER(coir_poll, .fd = W->fd, .events = W->flags)
+NUMBER(coir_read, .fd = W->fd, .buf = W->to, .len = W->len)
+NUMBER(coir_write, .fd = W->fd, .buf = W->text, .len = W->len)
+NUMBER(coir_write_all, .fd = W->fd, .buf = W->text, .len = W->len)
+NUMBER(coir_readv, .fd = W->fd, .iov = W->to ? W->iov : NULL, .iovcnt = (int)W->len)
+NUMBER(coir_writev, .fd = W->fd, .iov = W->to ? W->iov : NULL, .iovcnt = (int)W->len)
+VOID(coir_close, .fd = W->fd)
+NUMBER(coir_splice, .fd_in = W->fd, .off_in = -1, .fd_out = W->extra, .off_out = -1, .len = W->len)
+
+/* net.h */
+DESCRIPTOR(coir_socket, .domain = W->flags, .type = SOCK_STREAM)
+NUMBER(coir_recv, .fd = W->fd, .buf = W->to, .len = W->len, .flags = W->flags)
+NUMBER(coir_send, .fd = W->fd, .buf = W->text, .len = W->len, .flags = W->flags)
+NUMBER(coir_recv_exact, .fd = W->fd, .buf = W->to, .len = W->len)
+NUMBER(coir_send_all, .fd = W->fd, .buf = W->text, .len = W->len)
+NUMBER(coir_recvmsg, .fd = W->fd, .msg = W->to ? &W->msg : NULL, .flags = W->flags)
+NUMBER(coir_sendmsg, .fd = W->fd, .msg = W->to ? &W->msg : NULL, .flags = W->flags)
+NUMBER(coir_sendfile, .out_fd = W->fd, .in_fd = W->extra, .offset = W->offset, .count = W->len)
+VOID(coir_shutdown, .fd = W->fd, .how = W->flags)
+VOID(coir_connect, .fd = W->fd, .addr = W->to ? (struct sockaddr *)&W->at : NULL, .addrlen = W->len_of_at)
+DESCRIPTOR(coir_dial, .where = W->text ? W->text : W->to ? W->where : NULL)
+NUMBER(coir_resolve, .host = W->text, .service = "80", .addrs = W->to ? &W->at : NULL, .max = W->len)
+
+/* listen.h */
+DESCRIPTOR(coir_accept, .fd = W->fd, .addr = W->to ? &W->at : NULL, .addrlen = W->to ? &W->len_of_at : NULL)
+
+/* lend.h: what was lent is copied to the buffer and given back */
+static int64_t lent(struct world *w, int status, struct coir_lent *loan)
+{
+    int64_t n = 0;
+
+    if (status == 0) {
+        n = (int64_t)loan->len;
+        memcpy(w->buf, loan->data ? loan->data : "", loan->len);
+        coir_lend_back(loan);
+    }
+    return n;
+}
+
+OPERATION(coir_recv_lend, lent(W, coir_status(&f->op), &f->op.result), .fd = W->fd)
+
+/* fs.h */
+DESCRIPTOR(coir_open, .path = W->text, .flags = W->flags, .mode = 0600)
+DESCRIPTOR(coir_openat, .dirfd = W->fd, .path = W->text, .flags = W->flags, .mode = 0600)
+VOID(coir_statx, .dirfd = W->fd, .path = W->text, .flags = W->flags, .mask = STATX_SIZE, .statxbuf = W->to)
+VOID(coir_rename, .oldpath = W->text, .newpath = "new", .flags = (unsigned)W->flags)
+VOID(coir_unlink, .path = W->text, .flags = W->flags)
+VOID(coir_mkdir, .path = W->text, .mode = 0700)
+NUMBER(coir_pread, .fd = W->fd, .buf = W->to, .len = W->len, .offset = W->offset)
+NUMBER(coir_pwrite, .fd = W->fd, .buf = W->text, .len = W->len, .offset = W->offset)
+NUMBER(coir_pread_exact, .fd = W->fd, .buf = W->to, .len = W->len, .offset = W->offset)
+NUMBER(coir_pwrite_all, .fd = W->fd, .buf = W->text, .len = W->len, .offset = W->offset)
+NUMBER(coir_preadv, .fd = W->fd, .iov = W->to ? W->iov : NULL, .iovcnt = (int)W->len, .offset = W->offset)
+NUMBER(coir_pwritev, .fd = W->fd, .iov = W->to ? W->iov : NULL, .iovcnt = (int)W->len, .offset = W->offset)
+VOID(coir_fsync, .fd = W->fd)
+VOID(coir_fdatasync, .fd = W->fd)
+VOID(coir_fallocate, .fd = W->fd, .offset = W->offset, .len = (int64_t)W->len)
+VOID(coir_ftruncate, .fd = W->fd, .length = W->offset)
+NUMBER(coir_readdir, .fd = W->fd, .buf = W->to, .len = W->len)
+
+/* offload.h */
+NUMBER(coir_offload, .pool = W->text, .fn = W->to ? answer : NULL, .arg = W->flags ? W : NULL)
+
+#endif
