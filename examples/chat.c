@@ -8,7 +8,6 @@
  */
 #include <coir/coir.h>
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -140,7 +139,6 @@ coir_body(serve, f) {
 int main(int argc, char **argv)
 {
     const char *where = argc > 1 ? argv[1] : "127.0.0.1:7778";
-
     if (argc > 2 || where[0] == '-') {
         const bool help = argc == 2 && strcmp(where, "--help") == 0;
         fprintf(help ? stdout : stderr, "usage: chat [ADDRESS]    127.0.0.1:7778 unless said; others are :80, [::1]:0, "

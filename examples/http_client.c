@@ -95,7 +95,6 @@ coir_body(http_ask, f) {
     if (n >= (int)sizeof f->request)
         coir_fail(f, ENAMETOOLONG);
     coir_try(f, &f->send, coir_send_all, .fd = f->stream->fd, .buf = f->request, .len = (size_t)n);
-
     coir_get(f, f->line, &f->read, http_line, .stream = f->stream);
     if (sscanf(f->line, "HTTP/1.%*1[01] %3d", &f->url->code) != 1)
         coir_fail(f, EPROTO);
@@ -119,11 +118,10 @@ coir_body(http_copy, f) {
                      .len = sizeof f->stream->buf);
         }
         f->part = f->stream->end - f->stream->at;
-        if (f->part == 0) {
-            if (f->n != HTTP_UNTIL_CLOSE)
-                coir_fail(f, ENODATA);
+        if (f->part == 0 && f->n == HTTP_UNTIL_CLOSE)
             coir_return(f);
-        }
+        if (f->part == 0)
+            coir_fail(f, ENODATA);
         if (f->part > f->n)
             f->part = f->n;
         coir_try(f, &f->write, coir_write_all, .fd = f->file, .buf = f->stream->buf + f->stream->at, .len = f->part);
@@ -137,7 +135,7 @@ coir_body(http_copy, f) {
 coir_body(http_save, f) {
     if (f->length != HTTP_CHUNKED) {
         coir_try(f, &f->copy, http_copy, .stream = f->stream, .n = f->length, .file = f->file, .copied = &f->result);
-        coir_return(f, f->result);
+        coir_return(f);
     }
     for (;;) {
         coir_get(f, f->line, &f->read, http_line, .stream = f->stream);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receiving from a client. How long that may take is the caller's business: a scope around the await.
+ * Receiving: one recv at a time, into what room there is.
  */
 #include "httpd_receive.h"
 

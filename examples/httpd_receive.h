@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes from a client of httpd.
+ * What comes from a client of httpd, and goes to the memory of its connection. A client may send what it likes, as
+ * slowly as it likes: the bound on the bytes is here, the one on the time is the caller's scope.
  */
 #ifndef HTTPD_RECEIVE_H
 #define HTTPD_RECEIVE_H

@@ -16,13 +16,11 @@
 
 #include "cksum.h"
 
-enum { BLOCK = 16384 };
-
 struct block {
     const char *name;               /* of the file */
     int status;                     /* not 0: it could not be read */
     size_t n;                       /* 0: it has ended */
-    unsigned char bytes[BLOCK];
+    unsigned char bytes[16384];
 };
 
 struct sum {
@@ -59,7 +57,7 @@ coir_body(reader, f) {
         do {
             f->block.n = 0;
             if (f->block.status == 0) {
-                coir_await(f, &f->read, coir_pread, .fd = f->fd, .buf = f->block.bytes, .len = BLOCK,
+                coir_await(f, &f->read, coir_pread, .fd = f->fd, .buf = f->block.bytes, .len = sizeof f->block.bytes,
                            .offset = f->offset);
                 f->block.status = coir_status(&f->read);
                 f->block.n = f->block.status == 0 ? f->read.result : 0;
@@ -108,15 +106,6 @@ coir_body(summer, f) {
 
 static int failures;
 
-static void print(const struct sum *sum)
-{
-    if (sum->status == 0)
-        printf("%u %llu %s\n", sum->cksum.crc, (unsigned long long)sum->cksum.size, sum->name);
-    else
-        fprintf(stderr, "pipeline: %s: %s\n", sum->name, coir_strerror(sum->status));
-    failures += sum->status < 0;
-}
-
 /* The main task: starts the other two and prints. */
 struct printer {
     coir_frame_void;
@@ -134,7 +123,11 @@ coir_body(printer, f) {
         coir_get(f, f->more, &f->recv, coir_xchan_recv, .channel = sums, .item = &f->sum);
         if (!f->more)
             break;
-        print(&f->sum);
+        if (f->sum.status == 0)
+            printf("%u %llu %s\n", f->sum.cksum.crc, (unsigned long long)f->sum.cksum.size, f->sum.name);
+        else
+            fprintf(stderr, "pipeline: %s: %s\n", f->sum.name, coir_strerror(f->sum.status));
+        failures += f->sum.status < 0;
     }
 } coir_end
 
