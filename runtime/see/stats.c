@@ -6,6 +6,14 @@
 
 #include "runtime/shard/run.h"
 
+/* Another shard may be counting: each counter is read in one piece, and which of two values it has is not promised. */
+__attribute__((no_sanitize("thread"), noinline))
+static void copy(uint64_t *to, const volatile uint64_t *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i];
+}
+
 int coir_stats(unsigned shard, struct coir_stats *out)
 {
     const bool foreign = !coir_shard_here();
@@ -13,9 +21,9 @@ int coir_stats(unsigned shard, struct coir_stats *out)
     const struct coir_shard *s = run && shard < run->n ? run->shard[shard] : NULL;
 
     if (s) {
-        *out = s->stats;
-        out->allocations = s->pool.allocs;
-        out->chunks = s->pool.chunk_allocs;
+        copy((uint64_t *)out, (const uint64_t *)&s->stats, sizeof *out / sizeof(uint64_t));
+        copy(&out->allocations, &s->pool.allocs, 1);
+        copy(&out->chunks, &s->pool.chunk_allocs, 1);
     }
     if (run && foreign)
         coir_run_leave();

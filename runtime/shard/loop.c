@@ -203,8 +203,12 @@ static bool all_inboxes_empty(const struct coir_runtime *run)
 /* Called with `dead` counted: true when every shard is, and no letter is under way. */
 static bool everybody_is_dead(const struct coir_runtime *run)
 {
+    const unsigned risings = __atomic_load_n(&run->risings, __ATOMIC_SEQ_CST);
+
+    /* A shard may rise in between, take its letter, send another one and be dead again: then that counted. */
     return __atomic_load_n(&run->dead, __ATOMIC_SEQ_CST) == (int)run->n && all_inboxes_empty(run)
-        && __atomic_load_n(&run->busy, __ATOMIC_SEQ_CST) > 0;
+        && __atomic_load_n(&run->busy, __ATOMIC_SEQ_CST) > 0
+        && __atomic_load_n(&run->risings, __ATOMIC_SEQ_CST) == risings;
 }
 
 static void deadlock(struct coir_shard *s)
@@ -274,8 +278,10 @@ static void sleep_until(struct coir_shard *s, int64_t until)
     s->plane->kind->wait(s->plane, timeout);
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&run->awake, 1, __ATOMIC_RELAXED);
-    if (dead)
+    if (dead) {
+        __atomic_add_fetch(&run->risings, 1, __ATOMIC_SEQ_CST);
         __atomic_sub_fetch(&run->dead, 1, __ATOMIC_SEQ_CST);
+    }
 }
 
 /* Idle under virtual time: what the kernel has is taken first, what ends by itself is waited for, then

@@ -46,6 +46,7 @@ struct coir_runtime {
     int busy;                                /* atomic: see above */
     int awake;                               /* atomic: shards that are not asleep */
     int dead;                                /* atomic: shards asleep with nothing to wait for */
+    unsigned risings;                        /* atomic: how often a dead shard has come back */
     int deadlocked;                          /* atomic: how often everybody was dead */
 };
 
