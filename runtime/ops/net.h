@@ -59,6 +59,14 @@ static inline uint32_t coir_fd_closes(int fd)
     return e ? e->closes : 0;
 }
 
+/* True while it is the file that it was when `closes` was noted, and is not being closed. */
+static inline bool coir_fd_is_still(int fd, uint32_t closes)
+{
+    const struct coir_fd *e = coir_fd_find(&coir_plane_here()->fds, fd);
+
+    return !e || (!e->closer && e->closes == closes);
+}
+
 /* True when a loop of calls that never wait has had its share of the step: return COIR_PARK_, the body runs
  * again with state COIR_OP_AGAIN. */
 static inline bool coir_op_gives_turn(struct coir_task *t)

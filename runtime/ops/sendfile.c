@@ -68,7 +68,7 @@ static const struct coir_io_kind room_kind = {
 
 static bool begins(struct coir_sendfile *op, const struct coir_io_kind *kind)
 {
-    if (op->closes == coir_fd_closes(op->out_fd))
+    if (op->task.state == 0 || coir_fd_is_still(op->out_fd, op->closes))
         return coir_io_begin(&op->task, &op->io, kind, op->out_fd);
     op->io.kind = kind;
     op->io.res = -ECANCELED;

@@ -182,7 +182,7 @@ static bool exact_took(struct coir_recv_exact *op)
 /* Begins the next transfer, unless the descriptor was closed while others had a turn. */
 static bool exact_begins(struct coir_recv_exact *op, const struct coir_io_kind *kind)
 {
-    if (op->closes == coir_fd_closes(op->fd))
+    if (op->task.state == 0 || coir_fd_is_still(op->fd, op->closes))
         return coir_io_begin(&op->task, &op->io, kind, op->fd);
     op->io.res = -ECANCELED;
     return true;

@@ -211,7 +211,7 @@ coir_body(scopes, f) {
            .len = BIG);
     EQ(coir_status(&f->all), -ETIMEDOUT, "during: send_all to one who does not read");
     f->n = f->all.result;
-    OK(f->n > 0 && f->n < BIG, "what went counts");
+    OK(f->n < BIG, "what went counts");
     f->taken = 0;
     for (;;) {
         coir_await(f, &f->recv, coir_recv, .fd = f->fd[1], .buf = f->big, .len = BIG, .flags = MSG_DONTWAIT);
