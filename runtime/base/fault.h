@@ -7,6 +7,7 @@
 #ifndef COIR_RUNTIME_BASE_FAULT_H
 #define COIR_RUNTIME_BASE_FAULT_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 #ifdef COIR_FAULTS
@@ -26,5 +27,13 @@ static inline int coir_syscall_fault(void)
     return 0;
 }
 #endif
+
+/* The same for a call that the kernel neither interrupts nor puts off, or that it makes again by itself then. */
+static inline int coir_syscall_fault_lasting(void)
+{
+    const int fault = coir_syscall_fault();
+
+    return fault == -EINTR || fault == -EAGAIN ? 0 : fault;
+}
 
 #endif

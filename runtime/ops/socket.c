@@ -10,7 +10,7 @@
 static int open_socket(const struct coir_socket *op)
 {
     const bool nonblocking = coir_plane_here()->kind->nonblocking;
-    const int fault = coir_syscall_fault();
+    const int fault = coir_syscall_fault_lasting();
 
     if (fault)
         return fault;

@@ -50,7 +50,7 @@ static int control(struct epoll_plane *p, int op, int fd, uint32_t events)
 {
     struct epoll_event ev = { .events = events, .data.fd = fd };
 
-    const int fault = coir_syscall_fault();
+    const int fault = coir_syscall_fault_lasting();
 
     coir_count_syscall();
     if (fault)
@@ -76,7 +76,7 @@ static int arm(struct epoll_plane *p, int fd)
 
 static int attempt(struct coir_io *io)
 {
-    int res = coir_syscall_fault();
+    int res = io->kind->always ? coir_io_fault(io) : coir_syscall_fault();
 
     while (res == 0 || res == -EINTR) {
         coir_count_syscall();
@@ -99,7 +99,7 @@ static bool epoll_begin(struct coir_plane *plane, struct coir_io *io)
     int err;
 
     if (!io->kind->events && !io->kind->always) {
-        err = coir_syscall_fault();
+        err = coir_io_fault(io);
         return err ? ended_at_once(io, err) : coir_io_on_pool(plane, io);
     }
     err = attempt(io);

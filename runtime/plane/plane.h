@@ -125,6 +125,17 @@ bool coir_io_hold(struct coir_task *t, struct coir_io *io, const struct coir_io_
 
 /* ---- for planes (io.c) ---- */
 
+/* 0, or the error that the call which io is now about to make is to fail with, for tests. Linux closes a descriptor
+ * whatever close(2) says, so that is done all the same. */
+static inline int coir_io_fault(const struct coir_io *io)
+{
+    const int fault = coir_syscall_fault_lasting();
+
+    if (fault && io->kind->always)
+        io->kind->attempt(io->task);
+    return fault;
+}
+
 /* Runs io on the pool for blocking calls; it ends as any other. False: it has ended already (no thread
  * to be had). */
 bool coir_io_on_pool(struct coir_plane *p, struct coir_io *io);

@@ -158,7 +158,7 @@ static bool begin_without(struct coir_uring_plane *p, struct coir_io *io)
 static bool uring_begin(struct coir_plane *plane, struct coir_io *io)
 {
     struct coir_uring_plane *p = coir_uring_self(plane);
-    const int fault = coir_syscall_fault();
+    const int fault = coir_io_fault(io);
     int err;
 
     if (fault)
@@ -171,7 +171,11 @@ static bool uring_begin(struct coir_plane *plane, struct coir_io *io)
     if (!ring_has(p, io->kind))
         return begin_without(p, io);
     err = coir_uring_send(p, io, COIR_IO_IN_RING);
-    return err ? ended_at_once(io, err) : true;
+    if (err && io->kind->always)             /* a close needs no memory */
+        err = io->kind->attempt(io->task);
+    else if (!err)
+        return true;
+    return ended_at_once(io, err);
 }
 
 /* ---- cancelling ---- */
@@ -449,12 +453,12 @@ static const struct coir_io_kind wake_kind = {
     .shot = wake_shot,
 };
 
-void coir_uring_arm_wake(struct coir_uring_plane *p)
+int coir_uring_arm_wake(struct coir_uring_plane *p)
 {
     p->wake_io.kind = &wake_kind;
     p->wake_io.task = (struct coir_task *)(void *)p;
     p->wake_io.fd = p->wake;
-    COIR_ASSERT(coir_uring_send(p, &p->wake_io, COIR_IO_IN_RING) == 0);
+    return coir_uring_send(p, &p->wake_io, COIR_IO_IN_RING);
 }
 
 static bool nudge_by_message(struct coir_uring_plane *p, struct coir_plane *from)

@@ -120,7 +120,7 @@ void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io);
 void coir_uring_enter(struct coir_uring_plane *p, int64_t timeout);
 /* Handles what has been completed. */
 unsigned coir_uring_reap(struct coir_uring_plane *p);
-/* Arms the read of the wake eventfd. */
-void coir_uring_arm_wake(struct coir_uring_plane *p);
+/* Arms the read of the wake eventfd. 0 or -ENOMEM. */
+int coir_uring_arm_wake(struct coir_uring_plane *p);
 
 #endif

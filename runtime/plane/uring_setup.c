@@ -72,7 +72,8 @@ static int make_ring(struct coir_uring_plane *p, unsigned entries)
             .flags = setup_flags(p->features),
             .cq_entries = entries * COIR_RING_CQ_FACTOR,
         };
-        const int err = io_uring_queue_init_params(entries, &p->ring, &params);
+        const int fault = coir_syscall_fault_lasting();
+        const int err = fault ? fault : io_uring_queue_init_params(entries, &p->ring, &params);
 
         if (!err)
             return params.features & IORING_FEAT_EXT_ARG ? 0 : -ENOSYS;
@@ -159,7 +160,9 @@ int coir_uring_open(struct coir_shard *s, const struct coir_plane_options *o, st
     io_uring_ring_dontfork(&p->ring);
     /* 5.15; without it the kernel's own bound holds */
     io_uring_register_iowq_max_workers(&p->ring, workers);
-    coir_uring_arm_wake(p);
+    err = coir_uring_arm_wake(p);
+    if (err)
+        return give_up(p, err, why, len);
     *out = &p->base;
     return 0;
 }

@@ -43,10 +43,10 @@ static int64_t took(struct world *w, int status, int fd)
 
 static int64_t answer(void *arg)
 {
-    const struct timespec ms = { 0, 5000000 };
+    const struct timespec long_enough = { 0, 60 * COIR_MS };
 
     if (arg)
-        nanosleep(&ms, NULL);
+        nanosleep(&long_enough, NULL);
     return 42;
 }
 

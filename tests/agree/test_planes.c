@@ -10,13 +10,7 @@
 #include <ftw.h>
 #include <signal.h>
 
-#include "table.h"
-
-struct case_ {
-    const struct operation *op;
-    const struct row *row;
-    bool nonblocking;
-};
+#include "drive.h"
 
 static const struct column { const char *name, *io, *without; } columns[] = {
     { "uring", "uring", NULL },
@@ -38,104 +32,6 @@ static void hangs(int signal)
 }
 
 /* ---- one case ---- */
-
-/* A few turns, and a wait that lets the kernel's threads be done. */
-struct settle {
-    coir_frame_void;
-    coir_no_args;
-    int i;
-    struct coir_pass pass;
-    struct coir_sleep sleep;
-};
-static coir_declare(settle);
-coir_body(settle, f) {
-    for (f->i = 0; f->i < 3; f->i++)
-        coir_await(f, &f->pass, coir_pass);
-    coir_await(f, &f->sleep, coir_sleep, .ns = COIR_MS);
-    coir_await(f, &f->pass, coir_pass);
-} coir_end
-
-struct happen {
-    coir_frame_void;
-    coir_args(struct world *w; const struct row *row; struct coir_group *group;);
-    int i;
-    struct settle settle;
-    struct coir_pass pass;
-    struct coir_close close;
-};
-static coir_declare(happen);
-
-coir_body(happen, f) {
-    if (f->row->when == AT_ONCE || f->row->when == BEFORE)
-        coir_return(f);
-    if (f->row->when == QUICKLY) {
-        coir_await(f, &f->pass, coir_pass);
-        coir_group_cancel(f->group);
-        coir_return(f);
-    }
-    coir_await(f, &f->settle, settle);
-    if (f->row->when == LATER || f->row->when == AFTER || f->row->when == ENDED || f->row->when == PARTLY)
-        act(f->w, f->row->act);
-    if (f->row->when == ENDED || f->row->when == PARTLY) {
-        for (f->i = 0; f->i < 1000 && !f->w->ended && (f->row->when == ENDED || f->i < 2); f->i++)
-            coir_await(f, &f->settle, settle);
-    }
-    if (f->row->when != LATER && f->row->when != CLOSING)
-        coir_group_cancel(f->group);
-    if (f->row->when == CLOSING) {
-        coir_await(f, &f->close, coir_close, .fd = f->w->fd);
-        if (coir_status(&f->close) == 0)
-            f->w->fd = -1;
-    }
-} coir_end
-
-struct whole {
-    coir_frame_void;
-    coir_args(struct world *w; const struct case_ *c;);
-    struct coir_group group;
-    struct happen happen;
-    struct coir_group_wait wait;
-};
-static coir_declare(whole);
-
-coir_body(whole, f) {
-    coir_group_open(f, &f->group);
-    if (f->c->row->when == BEFORE)
-        coir_group_cancel(&f->group);
-    coir_spawn(&f->group, f->c->op->make(f->w));
-    coir_await(f, &f->happen, happen, .w = f->w, .row = f->c->row, .group = &f->group);
-    coir_finally(f) {
-        coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
-    }
-} coir_end
-
-/* ---- around it ---- */
-
-static void make_world(struct world *w, const struct case_ *c)
-{
-    const struct row *row = c->row;
-
-    memset(w, 0, sizeof *w);
-    w->fd = w->peer = w->extra = w->other = w->result_fd = -1;
-    memset(w->buf, FILL, sizeof w->buf);
-    make_fixture(w, row->fixture);
-    make_wrong(w, row->wrong);
-    if (c->nonblocking) {
-        set_nonblocking(w->fd);
-        set_nonblocking(w->extra);
-    }
-    act(w, row->before);
-    w->len = row->len;
-    w->flags = row->flags;
-    w->offset = row->offset;
-    w->deadline = row->deadline;
-    w->text = row->text;
-    w->to = row->null ? NULL : w->buf;
-    char *const from = row->text && !strcmp(row->text, "hello") ? (char *)row->text : w->buf;
-    w->iov[0] = (struct iovec){ from, 2 };
-    w->iov[1] = (struct iovec){ from + 2, from == w->buf ? ROOM - 2 : 3 };
-    w->msg = (struct msghdr){ .msg_iov = w->iov, .msg_iovlen = row->len };
-}
 
 static void write_outcome(char *to, size_t size, int status, long long result, const char *buf, long long in,
                           long long out, int left)

@@ -70,7 +70,7 @@ struct world {
     bool ended;
 };
 
-static int must(int res, const char *what)
+TAP_UNUSED static int must(int res, const char *what)
 {
     if (res < 0) {
         perror(what);
@@ -80,7 +80,7 @@ static int must(int res, const char *what)
 }
 #define MUST(call) must((int)(call), #call)
 
-static int count_fds(void)
+TAP_UNUSED static int count_fds(void)
 {
     DIR *d = opendir("/proc/self/fd");
     int n = -3;                      /* ".", "..", and this one */
@@ -93,7 +93,7 @@ static int count_fds(void)
     return n;
 }
 
-static void close_one(int *fd)
+TAP_UNUSED static void close_one(int *fd)
 {
     if (*fd >= 0)
         MUST(close(*fd));
@@ -102,7 +102,7 @@ static void close_one(int *fd)
 
 /* ---- making ---- */
 
-static int tcp_bound(struct world *w)
+TAP_UNUSED static int tcp_bound(struct world *w)
 {
     struct sockaddr_in *in = (struct sockaddr_in *)&w->at;
     const int fd = MUST(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -117,7 +117,7 @@ static int tcp_bound(struct world *w)
     return fd;
 }
 
-static int tcp_listener(struct world *w)
+TAP_UNUSED static int tcp_listener(struct world *w)
 {
     const int fd = tcp_bound(w);
 
@@ -125,7 +125,7 @@ static int tcp_listener(struct world *w)
     return fd;
 }
 
-static int tcp_client(const struct world *w)
+TAP_UNUSED static int tcp_client(const struct world *w)
 {
     const int one = 1, fd = MUST(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 
@@ -134,7 +134,7 @@ static int tcp_client(const struct world *w)
     return fd;
 }
 
-static void make_tcp(struct world *w)
+TAP_UNUSED static void make_tcp(struct world *w)
 {
     int l = tcp_listener(w);
 
@@ -144,7 +144,7 @@ static void make_tcp(struct world *w)
 }
 
 /* A Unix listener that takes no more: its backlog of one is full (Linux lets one more in than it says). */
-static void make_full(struct world *w)
+TAP_UNUSED static void make_full(struct world *w)
 {
     const sa_family_t family = AF_UNIX;
     int fd;
@@ -160,7 +160,7 @@ static void make_full(struct world *w)
     w->fd = fd;
 }
 
-static void make_pipe(int *in, int *out)
+TAP_UNUSED static void make_pipe(int *in, int *out)
 {
     int p[2];
 
@@ -169,7 +169,7 @@ static void make_pipe(int *in, int *out)
     *out = p[1];
 }
 
-static void make_files(void)
+TAP_UNUSED static void make_files(void)
 {
     const int fd = MUST(open("file", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
 
@@ -180,7 +180,7 @@ static void make_files(void)
     mkdir("folder", 0700);
 }
 
-static void make_fixture(struct world *w, enum fixture fixture)
+TAP_UNUSED static void make_fixture(struct world *w, enum fixture fixture)
 {
     int p[2];
 
@@ -208,7 +208,7 @@ static void make_fixture(struct world *w, enum fixture fixture)
     }
 }
 
-static void make_wrong(struct world *w, enum wrong wrong)
+TAP_UNUSED static void make_wrong(struct world *w, enum wrong wrong)
 {
     int fd = -1, ignored;
 
@@ -227,7 +227,7 @@ static void make_wrong(struct world *w, enum wrong wrong)
     w->fd = fd;
 }
 
-static void set_nonblocking(int fd)
+TAP_UNUSED static void set_nonblocking(int fd)
 {
     if (fd >= 0)
         MUST(fcntl(fd, F_SETFL, MUST(fcntl(fd, F_GETFL)) | O_NONBLOCK));
@@ -235,7 +235,7 @@ static void set_nonblocking(int fd)
 
 /* ---- acting, by plain calls ---- */
 
-static int send_some(int fd, const void *p, size_t n)
+TAP_UNUSED static int send_some(int fd, const void *p, size_t n)
 {
     const ssize_t res = send(fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
 
@@ -249,7 +249,7 @@ static int send_some(int fd, const void *p, size_t n)
     return written < 0 ? -err : (int)written;
 }
 
-static void fill(struct world *w)
+TAP_UNUSED static void fill(struct world *w)
 {
     static const char block[65536];
     const int small = 16384;
@@ -264,7 +264,7 @@ static void fill(struct world *w)
         w->blocked += n;
 }
 
-static void drain(struct world *w)
+TAP_UNUSED static void drain(struct world *w)
 {
     static char away[65536];
     const struct iovec iov = { away, sizeof away };
@@ -275,7 +275,7 @@ static void drain(struct world *w)
         w->blocked -= (int)n;
 }
 
-static void act(struct world *w, enum act what)
+TAP_UNUSED static void act(struct world *w, enum act what)
 {
     const struct linger rudely = { .l_onoff = 1, .l_linger = 0 };
 
@@ -295,7 +295,7 @@ static void act(struct world *w, enum act what)
 /* ---- seeing ---- */
 
 /* What is printed of the buffer: up to the last byte that was changed. */
-static void seen_of_buffer(const struct world *w, char *text, size_t size)
+TAP_UNUSED static void seen_of_buffer(const struct world *w, char *text, size_t size)
 {
     size_t n = ROOM;
 
@@ -307,14 +307,14 @@ static void seen_of_buffer(const struct world *w, char *text, size_t size)
         snprintf(text, size, "%.*s", (int)n, w->buf);
 }
 
-static int unread(int fd)
+TAP_UNUSED static int unread(int fd)
 {
     int n = 0;
 
     return fd < 0 || ioctl(fd, FIONREAD, &n) < 0 ? 0 : n;
 }
 
-static long long size_of(const char *path)
+TAP_UNUSED static long long size_of(const char *path)
 {
     struct stat st;
 
@@ -322,7 +322,7 @@ static long long size_of(const char *path)
 }
 
 /* Two numbers: bytes left for the world's descriptor and for its peer; of a file, its size and the position. */
-static void seen_of_descriptors(const struct world *w, enum fixture fixture, long long *in, long long *out)
+TAP_UNUSED static void seen_of_descriptors(const struct world *w, enum fixture fixture, long long *in, long long *out)
 {
     *in = *out = 0;
     if (fixture == FILES) {
@@ -337,7 +337,7 @@ static void seen_of_descriptors(const struct world *w, enum fixture fixture, lon
     }
 }
 
-static void close_world(struct world *w)
+TAP_UNUSED static void close_world(struct world *w)
 {
     close_one(&w->fd);
     close_one(&w->peer);
