@@ -194,6 +194,55 @@ coir_body(bad_spawns, f) {
     EQ(coir_stats(SHARDS - 1, &f->stats), 0, "of another one");
 } coir_end
 
+/* ---- pinned threads ---- */
+
+struct cpus {
+    coir_frame(int);
+    coir_no_args;
+};
+static coir_declare(cpus);
+
+static int cpus_of_thread(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) < 0 ? -1 : CPU_COUNT(&set);
+}
+
+coir_body(cpus, f) {
+    coir_return(f, cpus_of_thread());
+} coir_end
+
+struct pins {
+    coir_frame_void;
+    coir_args(int expected;);
+    int i;
+    struct cpus cpus;
+};
+static coir_declare(pins);
+
+coir_body(pins, f) {
+    for (f->i = 0; f->i < SHARDS; f->i++) {
+        coir_await_on(f, (unsigned)f->i, &f->cpus, cpus);
+        EQ(f->cpus.result, f->expected, "shard %d may run on %d processors", f->i, f->expected);
+    }
+} coir_end
+
+static void pinning(const struct coir_options *pinned, const struct coir_options *unpinned)
+{
+    const struct coir_options one = { .shards = 1 };
+    const int all = cpus_of_thread();
+
+    if (all < 2) {
+        SKIP("one processor");
+        return;
+    }
+    EQ(coir_run(pinned, coir_new(pins, .expected = 1)), 0, "pinned");
+    EQ(cpus_of_thread(), all, "the calling thread has its own again afterwards");
+    EQ(coir_run(unpinned, coir_new(pins, .expected = all)), 0, "unpinned");
+    EQ(coir_run(&one, coir_new(cpus)), 0, "one shard is never pinned");
+}
+
 /* ---- work in flight ---- */
 
 struct leaves_work {
@@ -385,6 +434,7 @@ int main(void)
     EQ(begun, 1 + 3 + 9 + 27 + 81 + 243 + 729, "each began");
     EQ(ended, begun, "and ended, before coir_run returned");
     EQ(coir_run(&pinned, coir_new(bad_spawns)), 0, "what cannot be spawned");
+    pinning(&pinned, &unpinned);
     for (int i = 0; i < 10; i++) {
         EQ(coir_run(&pinned, coir_new(leaves_work)), 0, "main ends with work in flight");
         EQ(begun, ended, "all that began ended");
