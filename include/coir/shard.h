@@ -6,10 +6,10 @@
  * one I/O plane. A task lives on one shard and is resumed there; between two awaits nothing else runs on the
  * shard. Shards share nothing but their inboxes.
  *
- * The environment can say: COIR_IO=uring|epoll, which plane (default: uring if the kernel and its limits
- * allow it); COIR_URING=-multishot,-msg_ring,-defer,-bufring,..., ring features to do without;
- * COIR_TIME=virtual, a clock that jumps to the next timer when the shard is idle: nothing is ready, and no file operation or
- * offload is under way, since those end by themselves. It does not wait for cells, or for peers.
+ * The environment can say: COIR_IO=uring|epoll, which plane (default: uring if the kernel and its limits allow
+ * it); COIR_URING=-multishot,-msg_ring,-defer,-bufring,..., ring features to do without; COIR_TIME=virtual, a
+ * clock that jumps to the next timer when the shard is idle: nothing is ready, and no file operation or offload
+ * is under way, since those end by themselves. It does not wait for cells, or for peers.
  */
 #ifndef COIR_SHARD_H
 #define COIR_SHARD_H
@@ -19,7 +19,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-# 22 "coir/shard.h"
+# 23 "coir/shard.h"
 
 /* Where frames and the runtime's own memory come from. `alloc` returns NULL when there is none; memory
  * is 16-byte aligned. Both are called from any shard's thread. */

@@ -27,7 +27,8 @@ static __thread struct table *table;
 
 static void report(const struct coir_site *site)
 {
-    fprintf(stderr, "coir: task %s made at %s:%u never ran: was an await forgotten?\n", site->task, site->file, site->line);
+    fprintf(stderr, "coir: task %s made at %s:%u never ran: was an await forgotten?\n", site->task,
+            site->file, site->line);
 }
 
 /* Takes entry i out; those behind it keep their order. */

@@ -18,7 +18,7 @@ static coir_declare(bad);
 
 coir_body(bad, f) {
     char x[8];
-    strcpy(x, "abcdefg");
+    memcpy(x, "abcdefg", sizeof x);
     coir_try(f, &f->pass, coir_pass);
     if (strcmp(x, "abcdefg") != 0) {
         fprintf(stderr, "lost\n");

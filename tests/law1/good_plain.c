@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a body may do: locals between two awaits in a block of their own, a switch without an await, loops over the frame.
+ * What a body may do: locals between two awaits in a block of their own, a switch without an await, loops over
+ * the frame.
  *
  */
 #include <coir/coir.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The body, in C.
+ * The body of adder, in C, as every body is; the programs in C++ only make the task and run it.
  */
 #include "tasks.h"
 

@@ -94,7 +94,8 @@ struct goes {
 static coir_declare(goes);
 
 coir_body(goes, f) {
-    coir_await_on(f, (unsigned)f->shard, &f->there, there, .shard = f->shard, .ns = f->ns, .cleanup = f->cleanup);
+    coir_await_on(f, (unsigned)f->shard, &f->there, there, .shard = f->shard, .ns = f->ns,
+                  .cleanup = f->cleanup);
     coir_check(f, &f->there);
     coir_return(f, f->there.result);
 } coir_end
@@ -118,12 +119,14 @@ coir_body(cancels, f) {
     coir_within(f, &f->scope, coir_now() + 20 * COIR_MS, &f->goes, goes, .shard = 1, .ns = 3600 * COIR_S);
     EQ(coir_status(&f->goes), -ETIMEDOUT, "cancelled while it was there");
     EQ(cancelled, 2, "it was told");
-    coir_within(f, &f->scope, coir_now() + 20 * COIR_MS, &f->goes, goes, .shard = 2, .ns = 1, .cleanup = 60 * COIR_MS);
+    coir_within(f, &f->scope, coir_now() + 20 * COIR_MS, &f->goes, goes, .shard = 2, .ns = 1,
+                .cleanup = 60 * COIR_MS);
     EQ(coir_status(&f->goes), 0, "cancelled in its finally, which is left alone");
     EQ(f->goes.result, 102, "its result comes home");
     f->in_time = f->late = f->other = 0;
     for (f->i = 0; f->i < ROUNDS / 4; f->i++) {
-        coir_within(f, &f->scope, coir_now() + f->i % 100 * 1000, &f->goes, goes, .shard = 1 + f->i % 2, .ns = 50000);
+        coir_within(f, &f->scope, coir_now() + f->i % 100 * 1000, &f->goes, goes, .shard = 1 + f->i % 2,
+                    .ns = 50000);
         f->in_time += coir_status(&f->goes) == 0 && f->goes.result == 101 + f->i % 2;
         f->late += coir_status(&f->goes) == -ETIMEDOUT;
     }
@@ -148,7 +151,8 @@ coir_body(race, f) {
     forget();
     for (f->i = 0; f->i < 50; f->i++) {
         for (int k = 0; k < SHARDS; k++)
-            f->kids[k] = coir_make(&f->goes[k], goes, .shard = k, .ns = (f->i + k) % 3 == 0 ? 1000 : 3600 * COIR_S);
+            f->kids[k] = coir_make(&f->goes[k], goes, .shard = k,
+                                   .ns = (f->i + k) % 3 == 0 ? 1000 : 3600 * COIR_S);
         coir_race(f, &f->race, f->kids, SHARDS);
         if (coir_status(&f->race) != 0 || f->race.result != (size_t)(3 - f->i % 3) % 3)
             add(&wrong);
@@ -284,8 +288,10 @@ coir_body(leaves_work, f) {
     forget();
     for (f->i = 0; f->i < 10 * SHARDS; f->i++) {
         coir_spawn_on((unsigned)f->i % SHARDS, coir_new(reader));
-        coir_spawn_on((unsigned)f->i % SHARDS, coir_new(there, .shard = f->i % SHARDS, .ns = 3600 * COIR_S, .cleanup = COIR_MS));
-        coir_spawn_on((unsigned)f->i % SHARDS, coir_new(goes, .shard = (f->i + 1) % SHARDS, .ns = 3600 * COIR_S));
+        coir_spawn_on((unsigned)f->i % SHARDS, coir_new(there, .shard = f->i % SHARDS, .ns = 3600 * COIR_S,
+                                                        .cleanup = COIR_MS));
+        coir_spawn_on((unsigned)f->i % SHARDS, coir_new(goes, .shard = (f->i + 1) % SHARDS,
+                                                        .ns = 3600 * COIR_S));
     }
     if (f->i % 2)
         coir_try(f, &f->sleep, coir_sleep, .ns = COIR_MS);
@@ -318,7 +324,8 @@ static int synced, sync_failed, sync_refused, sync_other;
 static void *syncs(void *unused)
 {
     for (int i = 0;; i++) {
-        const int status = coir_sync((unsigned)i % SHARDS, coir_new(there, .shard = i % SHARDS, .fails = i % 4 == 2 ? EIO : 0));
+        const int status = coir_sync((unsigned)i % SHARDS, coir_new(there, .shard = i % SHARDS,
+                                                                    .fails = i % 4 == 2 ? EIO : 0));
         if (status == -EINVAL)
             break;
         synced += status == 0;
@@ -373,7 +380,8 @@ static void threads(const struct coir_options *o)
     EQ(coir_shard_count(), 0, "there is none");
     e = in_child(sync_on_shard);
     EQ(WEXITSTATUS(e->status), EDEADLK, "coir_sync on a shard");
-    OK(strstr(e->said, "coir_sync on shard 0 would wait for itself (task there made at ") && strstr(e->said, "test_across.c:"),
+    OK(strstr(e->said, "coir_sync on shard 0 would wait for itself (task there made at ") && strstr(e->said,
+                                                                                                    "test_across.c:"),
        "names the place");
     for (int i = 0; i < 20; i++) {
         synced = sync_failed = sync_refused = sync_other = 0;
@@ -409,7 +417,8 @@ static void syncing(const struct coir_options *o)
     for (int i = 0; i < 20; i++) {
         synced = sync_failed = sync_refused = sync_other = 0;
         forget();
-        EQ(coir_run(o, coir_new(with_syncer, .ns = (i % 10) * COIR_MS)), 0, "a run of %d ms, and a thread that syncs", i % 10);
+        EQ(coir_run(o, coir_new(with_syncer, .ns = (i % 10) * COIR_MS)), 0,
+           "a run of %d ms, and a thread that syncs", i % 10);
         pthread_join(syncer, NULL);
         EQ(sync_other, 0, "each call had the task's status");
         EQ(synced + sync_failed, of(&ended) - cancelled, "or was cancelled with the run");
@@ -421,7 +430,8 @@ static void syncing(const struct coir_options *o)
 
 int main(void)
 {
-    const struct coir_options pinned = { .shards = SHARDS }, unpinned = { .shards = SHARDS, .unpinned = true };
+    const struct coir_options pinned = { .shards = SHARDS }, unpinned = { .shards = SHARDS,
+                                                                          .unpinned = true };
     const struct coir_options drain = { .shards = SHARDS, .drain = true };
 
     unsetenv("COIR_TIME");

@@ -23,7 +23,8 @@ coir_body(selfish, f) {
         coir_shield(f, &f->scope, &f->spawn, coir_group_spawn, .group = f->group,
                     .spawn = coir_new(selfish, .group = f->group));
     else
-        coir_await(f, &f->spawn, coir_group_spawn, .group = f->group, .spawn = coir_new(selfish, .group = f->group));
+        coir_await(f, &f->spawn, coir_group_spawn, .group = f->group, .spawn = coir_new(selfish,
+                                                                                        .group = f->group));
     coir_check(f, &f->spawn);
     coir_finally(f) {
         __atomic_add_fetch(&finals, 1, __ATOMIC_RELAXED);
@@ -191,8 +192,10 @@ static void dies(int (*fn)(void), int waits, const char *more, const char *name)
 
     const int status = WIFEXITED(e->status) ? WEXITSTATUS(e->status) : -WTERMSIG(e->status);
     bool good = EQ(status, EDEADLK, "%s: -EDEADLK", name);
-    good &= EQ(count(e->said, "coir: everything is asleep, and nothing can wake it:"), 1, "%s: said once", name);
-    good &= EQ(count(e->said, "waits for a place in a group of 1") >= waits, 1, "%s: every parked task is in the dump", name);
+    good &= EQ(count(e->said, "coir: everything is asleep, and nothing can wake it:"), 1, "%s: said once",
+               name);
+    good &= EQ(count(e->said, "waits for a place in a group of 1") >= waits, 1,
+               "%s: every parked task is in the dump", name);
     good &= OK(count(e->said, "test_dead.c:") >= 2 * waits, "%s: with the places", name);
     if (more)
         good &= OK(strstr(e->said, more), "%s: and says \"%s\"", name, more);
@@ -216,7 +219,8 @@ int main(void)
         dies(three_shielded, 4, NULL, "three shards, shielded");
     }
     e = in_child(alive);
-    EQ(WIFEXITED(e->status) ? WEXITSTATUS(e->status) : -1, 0, "a cell, another shard: what can wake somebody is waited for");
+    EQ(WIFEXITED(e->status) ? WEXITSTATUS(e->status) : -1, 0,
+       "a cell, another shard: what can wake somebody is waited for");
     STR_EQ(e->said, "", "without a word");
     return DONE();
 }

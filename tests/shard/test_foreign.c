@@ -61,7 +61,8 @@ static void timers(void)
     OK(coir_shard_fd(s) >= 0, "it has a descriptor");
     const int turns = drive(s, 20000);
     OK(turns > 0, "timers make it readable");
-    OK(turns <= 20 * 4 + 10, "twenty naps take not many more turns (%d): it is not readable for nothing", turns);
+    OK(turns <= 20 * 4 + 10, "twenty naps take not many more turns (%d): it is not readable for nothing",
+       turns);
     EQ(coir_shard_close(s), 0, "it ended well");
     EQ(coir_shard_id(), -1, "this thread is no shard any more");
 }

@@ -59,7 +59,8 @@ static const char *self, *inject;
 static int traced_run(void)
 {
     setenv("COIR_IO", strstr(inject, "setup") ? "" : "uring", 1);
-    execlp("strace", "strace", "-f", "-qq", "-e", "trace=io_uring_enter,io_uring_setup", "-e", "signal=none", "-o", "/dev/null",
+    execlp("strace", "strace", "-f", "-qq", "-e", "trace=io_uring_enter,io_uring_setup", "-e", "signal=none",
+           "-o", "/dev/null",
            "-e", inject, self, "inner", (char *)NULL);
     return 77;
 }

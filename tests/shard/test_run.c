@@ -381,7 +381,8 @@ static bool ring_works(void)
 
 static void planes(void)
 {
-    exits(env_io_bad, EINVAL, "COIR_IO: \"iocp\" is not a plane; there are uring and epoll", 1, "COIR_IO, a bad value");
+    exits(env_io_bad, EINVAL, "COIR_IO: \"iocp\" is not a plane; there are uring and epoll", 1,
+          "COIR_IO, a bad value");
     exits(env_io_epoll, ON_EPOLL, NULL, 0, "COIR_IO=epoll");
     exits(option_beats_env, ON_EPOLL, NULL, 0, "options.io is stronger than COIR_IO");
     if (!ring_works()) {
@@ -391,13 +392,16 @@ static void planes(void)
     exits(env_io_empty, 0, NULL, 0, "COIR_IO, empty");
     exits(ring, ON_RING, NULL, 0, "COIR_IO=uring");
     exits(env_feature_bad, EINVAL, "\"-magic\" is not one of -defer", 1, "COIR_URING, a name there is not");
-    exits(env_feature_plus, EINVAL, "\"defer\" is not one of -defer", 1, "COIR_URING, a name without its minus");
+    exits(env_feature_plus, EINVAL, "\"defer\" is not one of -defer", 1,
+          "COIR_URING, a name without its minus");
     exits(env_features_off, ON_RING, NULL, 0, "COIR_URING, everything off");
     if (SANITIZED || !seccomp_works()) {
         SKIP("no seccomp filter can be set");
     } else {
-        exits(denied_eperm, ON_EPOLL, "coir: using epoll: the kernel denies io_uring", 1, "a ring denied with EPERM");
-        exits(denied_enosys, ON_EPOLL, "coir: using epoll: the kernel has no io_uring", 1, "denied with ENOSYS");
+        exits(denied_eperm, ON_EPOLL, "coir: using epoll: the kernel denies io_uring", 1,
+              "a ring denied with EPERM");
+        exits(denied_enosys, ON_EPOLL, "coir: using epoll: the kernel has no io_uring", 1,
+              "denied with ENOSYS");
         exits(denied_enomem, ON_EPOLL, "coir: using epoll: no memory for a ring", 1, "denied with ENOMEM");
         exits(denied_shards, ON_EPOLL, "coir: using epoll:", 1, "denied, three shards: one line for all");
         exits(denied_by_force, EPERM, "the kernel denies io_uring", 1, "denied, and asked for by name");
@@ -412,7 +416,8 @@ static void planes(void)
     if (WIFEXITED(e->status) && WEXITSTATUS(e->status) == 77)
         SKIP("limits or users cannot be changed");
     else
-        EQ(WIFEXITED(e->status) ? WEXITSTATUS(e->status) : -1, 0, "no memory may be locked, not root: some plane works");
+        EQ(WIFEXITED(e->status) ? WEXITSTATUS(e->status) : -1, 0,
+           "no memory may be locked, not root: some plane works");
 }
 
 int main(void)

@@ -110,7 +110,8 @@ coir_body(program, f) {
         coir_fail(f, EMFILE);
     coir_group_open(f, &f->group);
     for (f->i = 0; f->i < WORKERS; f->i++)
-        coir_spawn(&f->group, coir_new(worker, .who = f->i, .seed = f->seed + (uint32_t)f->i * 7919, .fds = f->fds));
+        coir_spawn(&f->group, coir_new(worker, .who = f->i, .seed = f->seed + (uint32_t)f->i * 7919,
+                                       .fds = f->fds));
     coir_try(f, &f->wait, coir_group_wait, .group = &f->group);
     coir_finally(f) {
         coir_await(f, &f->close, coir_close, .fd = f->fds[0]);
@@ -130,7 +131,8 @@ int main(void)
             usleep(1234);
             EQ(run(coir_new(program, .seed = seed)), 0, "seed %u, again", seed);
             EQ(n_events[1], n_events[0], "as many events");
-            MEM_EQ(events[1], events[0], sizeof(struct event) * (size_t)n_events[0], "the same ones at the same times");
+            MEM_EQ(events[1], events[0], sizeof(struct event) * (size_t)n_events[0],
+                   "the same ones at the same times");
         }
     }
     return DONE();

@@ -90,7 +90,6 @@ HELP_UNUSED static struct ending *in_child(int (*fn)(void))
     if (pid == 0) {
         const struct rlimit no_core = { 0, 0 };
         setrlimit(RLIMIT_CORE, &no_core);
-        signal(SIGABRT, SIG_DFL);
         close(fds[0]);
         dup2(fds[1], STDERR_FILENO);
         alarm(50);

@@ -89,7 +89,23 @@ coir_body(orders, f) {
     coir_try(f, &f->group_wait, coir_group_wait, .group = &f->group);
     EQ(got_status, -ECANCELED, "the awaiter is told");
     traces();
+} coir_end
 
+struct callbacks {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_cell cell, *counted;
+    struct coir_group group;
+    struct coir_scope scope;
+    union {
+        struct coir_cell_wait wait;
+        struct coir_group_wait group_wait;
+        struct coir_sleep sleep;
+    };
+};
+static coir_declare(callbacks);
+
+coir_body(callbacks, f) {
     coir_cell_init(&f->cell);
     coir_cell_call(&f->cell, called, "c");
     STR_EQ(traces(), "", "a callback waits");
@@ -108,7 +124,23 @@ coir_body(orders, f) {
     EQ(coir_cell_complete(&f->cell, 0, 9), -ECANCELED, "it is not completed");
     STR_EQ(traces(), "", "and nobody is called");
     coir_cell_destroy(&f->cell);
+} coir_end
 
+struct cancelled_waits {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_cell cell, *counted;
+    struct coir_group group;
+    struct coir_scope scope;
+    union {
+        struct coir_cell_wait wait;
+        struct coir_group_wait group_wait;
+        struct coir_sleep sleep;
+    };
+};
+static coir_declare(cancelled_waits);
+
+coir_body(cancelled_waits, f) {
     coir_cell_init(&f->cell);
     coir_group_open(f, &f->group);
     coir_spawn(&f->group, coir_new(awaits, .cell = &f->cell));
@@ -139,6 +171,13 @@ coir_body(orders, f) {
     coir_cell_drop(f->counted);
     coir_cell_drop(f->counted);
 } coir_end
+
+static void every_order(void)
+{
+    EQ(run(coir_new(orders)), 0, "completing, waiting, revoking");
+    EQ(run(coir_new(callbacks)), 0, "callbacks");
+    EQ(run(coir_new(cancelled_waits)), 0, "cancelled waits");
+}
 
 /* Another task of the shard completes it later: that holds under virtual time, too. */
 struct completes {
@@ -192,7 +231,8 @@ static struct coir_cell *take(void)
 {
     struct coir_cell *c;
 
-    while (!(c = __atomic_exchange_n(&handed, NULL, __ATOMIC_ACQ_REL)) && !__atomic_load_n(&go, __ATOMIC_ACQUIRE))
+    while (!(c = __atomic_exchange_n(&handed, NULL, __ATOMIC_ACQ_REL)) && !__atomic_load_n(&go,
+                                                                                           __ATOMIC_ACQUIRE))
         sched_yield();
     return c;
 }
@@ -396,14 +436,14 @@ static void stops(void)
 
 int main(void)
 {
-    EQ(run(coir_new(orders)), 0, "every order");
+    every_order();
     with_thread(coir_new(plain), "a thread completes");
     with_thread(coir_new(races), "a deadline and a thread");
     with_thread(coir_new(revokes), "a revoke and a thread");
     runs_that_end();
     traces();
     setenv("COIR_TIME", "virtual", 1);
-    EQ(run(coir_new(orders)), 0, "every order, in virtual time");
+    every_order();
     EQ(run(coir_new(later)), 0, "virtual time does not wait for cells");
     stops();
     return DONE();

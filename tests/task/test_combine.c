@@ -59,8 +59,10 @@ coir_body(one, f) {
     begun = ended = cancelled = 0;
     f->began = coir_now();
     for (int i = 0; i < KIDS; i++)
-        f->kids[i] = f->heap ? coir_new(kid, .ns = f->specs[i].ns, .with = f->specs[i].with, .cleanup = COIR_MS)
-                             : coir_make(&f->kid[i], kid, .ns = f->specs[i].ns, .with = f->specs[i].with, .cleanup = COIR_MS);
+        f->kids[i] = f->heap ? coir_new(kid, .ns = f->specs[i].ns, .with = f->specs[i].with,
+                                        .cleanup = COIR_MS)
+                             : coir_make(&f->kid[i], kid, .ns = f->specs[i].ns, .with = f->specs[i].with,
+                                         .cleanup = COIR_MS);
     coir_await(f, &f->combine, coir_combine, .kids = f->kids, .n = KIDS, .how = f->how);
     EQ(coir_status(&f->combine), f->e.status, "%s: the status", f->name);
     EQ(f->combine.result, f->e.index, "%s: who decided", f->name);
@@ -76,15 +78,24 @@ coir_body(one, f) {
 
 /* As torture a child never ends while the others are being begun. */
 static const struct { const char *name; int how; struct spec specs[KIDS]; struct expect e; } table[] = {
-    { "all, all succeed", COIR_ALL_, { { S, 1 }, { 2 * S, 2 }, { 0, 3 }, { S, 4 } }, { 0, KIDS, 4, 0, 2 * S + C } },
-    { "all, at once", COIR_ALL_, { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 0, 4 } }, { 0, KIDS, 4, 0, C } },
-    { "all, one fails", COIR_ALL_, { { H, 1 }, { H, 1 }, { S, -EIO }, { H, 1 } }, { -EIO, 2, 4, 3, S + 2 * C } },
-    { "all, two fail at the same time", COIR_ALL_, { { H, 1 }, { S, -EBADF }, { S, -EIO }, { H, 1 } }, { -EBADF, 1, 4, 2, S + 2 * C } },
-    { "any, all succeed", COIR_ANY_, { { 2 * S, 1 }, { S, 2 }, { H, 3 }, { H, 4 } }, { 0, 1, 4, 3, S + 2 * C } },
-    { "any, failures do not count", COIR_ANY_, { { 0, -EIO }, { S, -EIO }, { 2 * S, 0 }, { H, 4 } }, { 0, 2, 4, 1, 2 * S + 2 * C } },
-    { "any, all fail", COIR_ANY_, { { 2 * S, -EIO }, { S, -EBADF }, { 0, -EPIPE }, { S, -ENOENT } }, { -EIO, KIDS, 4, 0, 2 * S + C } },
-    { "race, a success", COIR_RACE_, { { H, 1 }, { 2 * S, 2 }, { H, 3 }, { S, 4 } }, { 0, 3, 4, 3, S + 2 * C } },
-    { "race, a failure", COIR_RACE_, { { S, -EIO }, { 2 * S, 2 }, { H, 3 }, { 3 * S, 4 } }, { -EIO, 0, 4, 3, S + 2 * C } },
+    { "all, all succeed", COIR_ALL_, { { S, 1 }, { 2 * S, 2 }, { 0, 3 }, { S, 4 } },
+      { 0, KIDS, 4, 0, 2 * S + C } },
+    { "all, at once", COIR_ALL_, { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 0, 4 } },
+      { 0, KIDS, 4, 0, C } },
+    { "all, one fails", COIR_ALL_, { { H, 1 }, { H, 1 }, { S, -EIO }, { H, 1 } },
+      { -EIO, 2, 4, 3, S + 2 * C } },
+    { "all, two fail at the same time", COIR_ALL_, { { H, 1 }, { S, -EBADF }, { S, -EIO }, { H, 1 } },
+      { -EBADF, 1, 4, 2, S + 2 * C } },
+    { "any, all succeed", COIR_ANY_, { { 2 * S, 1 }, { S, 2 }, { H, 3 }, { H, 4 } },
+      { 0, 1, 4, 3, S + 2 * C } },
+    { "any, failures do not count", COIR_ANY_, { { 0, -EIO }, { S, -EIO }, { 2 * S, 0 }, { H, 4 } },
+      { 0, 2, 4, 1, 2 * S + 2 * C } },
+    { "any, all fail", COIR_ANY_, { { 2 * S, -EIO }, { S, -EBADF }, { 0, -EPIPE }, { S, -ENOENT } },
+      { -EIO, KIDS, 4, 0, 2 * S + C } },
+    { "race, a success", COIR_RACE_, { { H, 1 }, { 2 * S, 2 }, { H, 3 }, { S, 4 } },
+      { 0, 3, 4, 3, S + 2 * C } },
+    { "race, a failure", COIR_RACE_, { { S, -EIO }, { 2 * S, 2 }, { H, 3 }, { 3 * S, 4 } },
+      { -EIO, 0, 4, 3, S + 2 * C } },
 };
 
 /* ---- what ends before the others have begun ---- */
@@ -247,7 +258,8 @@ int main(void)
     setenv("COIR_TIME", "virtual", 1);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         for (int heap = 0; heap < 2; heap++)
-            EQ(run(coir_new(one, .name = table[i].name, .how = table[i].how, .specs = table[i].specs, .e = table[i].e,
+            EQ(run(coir_new(one, .name = table[i].name, .how = table[i].how, .specs = table[i].specs,
+                            .e = table[i].e,
                             .heap = heap)), 0, "%s%s", table[i].name, heap ? ", on the heap" : "");
     }
     EQ(run(coir_new(early)), 0, "early ends");

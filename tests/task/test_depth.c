@@ -29,7 +29,8 @@ coir_body(bottom, f) {
     for (f->i = 0; f->i < f->naps; f->i++)
         coir_try(f, &f->sleep, coir_sleep, .ns = 1);
     if (f->naps)
-        EQ(steps_now() - f->before, f->naps * (1 + TORTURE), "%d wake-ups take %d steps", f->naps, f->naps * (1 + TORTURE));
+        EQ(steps_now() - f->before, f->naps * (1 + TORTURE), "%d wake-ups take %d steps", f->naps,
+           f->naps * (1 + TORTURE));
     coir_return(f, 1);
 } coir_end
 
@@ -64,9 +65,11 @@ coir_body(deep, f) {
     coir_try(f, &f->chain, chain, .n = f->n, .naps = f->naps);
     EQ(f->chain.result, f->n + 1, "%ld deep: each level has ended once", f->n);
     coir_stats(0, &f->stats);
-    /* n + 1 links, one bottom, its sleep: of a step's 128 awaits the last is queued, and depth 256 * k is one of those */
+    /* n + 1 links, one bottom, its sleep: of a step's 128 awaits the last is queued, and depth 256 * k is one of
+     * those */
     if (f->naps == 0 && !TORTURE)
-        EQ(f->stats.queued_awaits - f->queued, (f->n + 3) / 128, "%ld deep: of 128 awaits one is queued", f->n);
+        EQ(f->stats.queued_awaits - f->queued, (f->n + 3) / 128, "%ld deep: of 128 awaits one is queued",
+           f->n);
 } coir_end
 
 static void *run_deep(void *n)

@@ -157,12 +157,16 @@ static coir_declare(ways);
 coir_body(ways, f) {
     for (f->cleanup = 0; f->cleanup >= -EBADF; f->cleanup -= EBADF) {
         for (f->way = END; f->way <= AWAIT_ONLY; f->way++) {
-            coir_await(f, &f->leaves, leaves, .way = (enum way)f->way, .parks = f->parks, .cleanup = f->cleanup);
+            coir_await(f, &f->leaves, leaves, .way = (enum way)f->way, .parks = f->parks,
+                       .cleanup = f->cleanup);
             const bool good = f->way == END || f->way == RETURN || f->way == AWAIT_ONLY;
-            STR_EQ(traces(), f->way == END || f->way == AWAIT_ONLY ? "befgh" : "bfgh", "way %d, cleanup %d, parks %d: "
+            STR_EQ(traces(), f->way == END || f->way == AWAIT_ONLY ? "befgh" : "bfgh",
+                   "way %d, cleanup %d, parks %d: "
                    "finally once", f->way, f->cleanup, f->parks);
-            EQ(coir_status(&f->leaves), good ? 0 : -EIO, "way %d, cleanup %d: the first error is kept", f->way, f->cleanup);
-            EQ(f->leaves.result, f->way == RETURN ? 7 : 0, "way %d, cleanup %d: the result", f->way, f->cleanup);
+            EQ(coir_status(&f->leaves), good ? 0 : -EIO, "way %d, cleanup %d: the first error is kept",
+               f->way, f->cleanup);
+            EQ(f->leaves.result, f->way == RETURN ? 7 : 0, "way %d, cleanup %d: the result", f->way,
+               f->cleanup);
         }
     }
     f->got = -1;
@@ -219,7 +223,8 @@ coir_body(once, f) {
 
 /* ---- two tasks of one line ---- */
 
-#define PAIR(f) do { coir_await(f, &f->pass, coir_pass); trace("1"); coir_await(f, &f->pass, coir_pass); trace("2"); } while (0)
+#define PAIR(f) do { coir_await(f, &f->pass, coir_pass); trace("1"); coir_await(f, &f->pass,
+                                                                                coir_pass); trace("2"); } while (0)
 
 struct line {
     coir_frame_void;

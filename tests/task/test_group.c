@@ -79,8 +79,10 @@ struct spawner {
 static coir_declare(spawner);
 
 coir_body(spawner, f) {
-    coir_try(f, &f->spawn, coir_group_spawn, .group = f->group, .spawn = coir_new(member, .name = f->name, .ns = COIR_MS));
-    coir_try(f, &f->spawn, coir_group_spawn, .group = f->group, .spawn = coir_new(member, .name = f->name, .ns = COIR_MS));
+    coir_try(f, &f->spawn, coir_group_spawn, .group = f->group, .spawn = coir_new(member, .name = f->name,
+                                                                                  .ns = COIR_MS));
+    coir_try(f, &f->spawn, coir_group_spawn, .group = f->group, .spawn = coir_new(member, .name = f->name,
+                                                                                  .ns = COIR_MS));
 } coir_end
 
 struct fifo {
@@ -175,7 +177,8 @@ coir_body(cancelling, f) {
     coir_group_cancel(&f->group);
     EQ(begun, 3, "three members run");
     EQ(ended, 0, "cancelling runs nobody");
-    EQ(coir_spawn(&f->group, coir_new(member, .ns = 3600 * COIR_S)), 0, "spawning into a cancelled group succeeds");
+    EQ(coir_spawn(&f->group, coir_new(member, .ns = 3600 * COIR_S)), 0,
+       "spawning into a cancelled group succeeds");
     coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
     EQ(coir_status(&f->wait), 0, "cancelled members are no failure of a cancelled group");
     EQ(begun, 4, "the late one entered its body");
@@ -287,7 +290,8 @@ coir_body(breeder, f) {
     begun++;
     coir_try(f, &f->pass, coir_pass);
     if (f->n)
-        EQ(coir_spawn(f->group, coir_new(breeder, .group = f->group, .n = f->n - 1)), 0, "from inside, while it is left");
+        EQ(coir_spawn(f->group, coir_new(breeder, .group = f->group, .n = f->n - 1)), 0,
+           "from inside, while it is left");
 } coir_end
 
 struct breeding {
@@ -449,7 +453,8 @@ int main(void)
     EQ(run(coir_new(fails_with_group)), -EPROTO, "a task fails with a group open");
     EQ(cancelled, 1, "leaving it in finally cancels its member");
     forget();
-    EQ(run(coir_new(nested, .depth = 20, .ns = 3600 * COIR_S, .fails = EIO)), -EIO, "a failure twenty groups down");
+    EQ(run(coir_new(nested, .depth = 20, .ns = 3600 * COIR_S, .fails = EIO)), -EIO,
+       "a failure twenty groups down");
     EQ(ended, 22, "ends every member on its way");
     EQ(cancelled, 21, "by cancelling them");
     forget();
@@ -457,9 +462,11 @@ int main(void)
     EQ(ended, 22, "each member ended");
     EQ(run(coir_new(breeding)), 0, "members that spawn");
     root();
-    STOPS(leaves_open, "left_open ended with an open group of 0 tasks", "a body that ends with an open group");
+    STOPS(leaves_open, "left_open ended with an open group of 0 tasks",
+          "a body that ends with an open group");
     STOPS(leaves_open, "test_group.c:", "and the place is named");
-    STOPS(spawns_into_closed, "spawned into a group that has been left", "spawning into a group that was left");
+    STOPS(spawns_into_closed, "spawned into a group that has been left",
+          "spawning into a group that was left");
     STOPS(waits_twice, "a group is waited for that is not open, or by two tasks", "two waits for one group");
     return DONE();
 }

@@ -95,19 +95,22 @@ coir_body(tree, f) {
             if (draw(3) == 0)
                 coir_fail(f, EIO);
         } else if (f->what == WITHIN) {
-            coir_within(f, &f->scope, coir_now() + draw_ns() - COIR_MS, f->below, tree, .depth = f->depth - 1);
+            coir_within(f, &f->scope, coir_now() + draw_ns() - COIR_MS, f->below, tree,
+                        .depth = f->depth - 1);
         } else if (f->what == SHIELD) {
             coir_shield(f, &f->scope, f->below, tree, .depth = f->depth - 1);
         } else if (f->what == ALL || f->what == ANY || f->what == RACE) {
             make_kids(f);
-            coir_await(f, &f->combine, coir_combine, .kids = f->kids, .n = (size_t)f->n, .how = f->what - ALL + COIR_ALL_);
+            coir_await(f, &f->combine, coir_combine, .kids = f->kids, .n = (size_t)f->n,
+                       .how = f->what - ALL + COIR_ALL_);
             if (draw(2))
                 coir_check(f, &f->combine);
         } else if (f->what == GROUP) {
             coir_group_open(f, &f->group, .limit = draw(3));
             f->in_group = true;
             for (f->n = (int)draw(5); f->n > 0; f->n--)
-                coir_try(f, &f->spawn, coir_group_spawn, .group = &f->group, .spawn = coir_new(tree, .depth = f->depth - 1));
+                coir_try(f, &f->spawn, coir_group_spawn, .group = &f->group, .spawn = coir_new(tree,
+                                                                                               .depth = f->depth - 1));
             if (draw(3) == 0)
                 coir_group_cancel(&f->group);
             coir_await(f, &f->wait, coir_group_wait, .group = &f->group);

@@ -80,13 +80,15 @@ coir_body(deadlines, f) {
     EQ(f->stubborn.result, 10, "every await says -ECANCELED, again and again");
     EQ(coir_now() - f->began, COIR_S, "at once");
     f->began = coir_now();
-    coir_within(f, &f->scope, f->began + COIR_S, &f->careful, careful, .ns = 3600 * COIR_S, .cleanup = 4 * COIR_S);
+    coir_within(f, &f->scope, f->began + COIR_S, &f->careful, careful, .ns = 3600 * COIR_S,
+                .cleanup = 4 * COIR_S);
     EQ(coir_status(&f->careful), -ETIMEDOUT, "a task with a finally that takes its time");
     EQ(cleanup_status, 0, "is not cancelled in it");
     EQ(cleanup_took, 4 * COIR_S, "and has it");
     EQ(coir_now() - f->began, 5 * COIR_S, "in all");
     f->began = coir_now();
-    coir_within(f, &f->scope, f->began + COIR_S, &f->careful, careful, .ns = 3600 * COIR_S, .cleanup = 3600 * COIR_S);
+    coir_within(f, &f->scope, f->began + COIR_S, &f->careful, careful, .ns = 3600 * COIR_S,
+                .cleanup = 3600 * COIR_S);
     EQ(coir_status(&f->careful), -ETIMEDOUT, "a finally that would take an hour");
     EQ(cleanup_status, -ECANCELED, "is cancelled too");
     EQ(cleanup_took, 10 * COIR_S, "after ten seconds");
@@ -136,24 +138,28 @@ static coir_declare(outer);
 
 coir_body(outer, f) {
     f->t = coir_now();
-    coir_within(f, &f->scope, f->t + 10 * COIR_S, &f->inner, inner, .deadline = f->t + COIR_S, .ns = 3600 * COIR_S);
+    coir_within(f, &f->scope, f->t + 10 * COIR_S, &f->inner, inner, .deadline = f->t + COIR_S,
+                .ns = 3600 * COIR_S);
     EQ(inner_status, -ETIMEDOUT, "the inner deadline is the tighter one");
     EQ(after_status, 0, "what comes after it goes on");
     EQ(coir_status(&f->inner), 0, "and the outer one has not expired");
     EQ(coir_now() - f->t, 2 * COIR_S, "after two seconds");
     f->t = coir_now();
-    coir_within(f, &f->scope, f->t + COIR_S, &f->inner, inner, .deadline = f->t + 10 * COIR_S, .ns = 3600 * COIR_S);
+    coir_within(f, &f->scope, f->t + COIR_S, &f->inner, inner, .deadline = f->t + 10 * COIR_S,
+                .ns = 3600 * COIR_S);
     EQ(inner_status, -ECANCELED, "the outer one is: inside it is cancelled");
     EQ(after_status, -ECANCELED, "all that comes after, too");
     EQ(coir_status(&f->inner), -ETIMEDOUT, "and only the scope that expired says -ETIMEDOUT");
     EQ(coir_now() - f->t, COIR_S, "after one second");
     f->t = coir_now();
-    coir_within(f, &f->scope, f->t + COIR_S, &f->inner, inner, .deadline = f->t + COIR_S, .ns = 3600 * COIR_S);
+    coir_within(f, &f->scope, f->t + COIR_S, &f->inner, inner, .deadline = f->t + COIR_S,
+                .ns = 3600 * COIR_S);
     EQ(inner_status, -ECANCELED, "the same time: the outer was first");
     EQ(coir_status(&f->inner), -ETIMEDOUT, "and says so");
     f->t = coir_now();
     coir_within(f, &f->scope, f->t, &f->inner, inner, .deadline = f->t - COIR_S, .ns = 3600 * COIR_S);
-    EQ(inner_status, -ECANCELED, "a deadline in the past, in a scope that is cancelled already, ends nothing");
+    EQ(inner_status, -ECANCELED,
+       "a deadline in the past, in a scope that is cancelled already, ends nothing");
     EQ(coir_status(&f->inner), -ETIMEDOUT, "the outer one did");
 } coir_end
 
