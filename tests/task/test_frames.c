@@ -223,8 +223,9 @@ coir_body(once, f) {
 
 /* ---- two tasks of one line ---- */
 
-#define PAIR(f) do { coir_await(f, &f->pass, coir_pass); trace("1"); coir_await(f, &f->pass,
-                                                                                coir_pass); trace("2"); } while (0)
+#define PAIR(f) do { \
+        coir_await(f, &f->pass, coir_pass); trace("1"); coir_await(f, &f->pass, coir_pass); trace("2"); \
+    } while (0)
 
 struct line {
     coir_frame_void;
