@@ -22,6 +22,8 @@ coir_step coir_queue_(struct coir_task *t)
         return COIR_DONE_;
     }
     s->stats.queued_awaits++;
+    if (coir_here.budget == 0)          /* it stays spent: a combinator goes on and starts its other children */
+        coir_here.budget = 1;
     coir_ready_on(s, t);
     return COIR_PARK_;
 }

@@ -247,6 +247,45 @@ static void pinning(const struct coir_options *pinned, const struct coir_options
     EQ(coir_run(&one, coir_new(cpus)), 0, "one shard is never pinned");
 }
 
+/* ---- an allocator of the program's own ---- */
+
+static int blocks;
+
+static void *counted_alloc(size_t size, void *ctx)
+{
+    add(ctx);
+    return malloc(size);
+}
+
+static void counted_free(void *p, size_t size, void *ctx)
+{
+    (void)size;
+    __atomic_sub_fetch((int *)ctx, 1, __ATOMIC_RELAXED);
+    free(p);
+}
+
+struct allocates {
+    coir_frame_void;
+    coir_no_args;
+    int i;
+};
+static coir_declare(allocates);
+
+coir_body(allocates, f) {
+    for (f->i = 0; f->i < 3000; f->i++)
+        coir_spawn_on((unsigned)f->i % SHARDS, coir_new(there, .shard = f->i % SHARDS));
+    OK(of(&blocks) > 0, "frames come from it");
+} coir_end
+
+static void allocator(void)
+{
+    const struct coir_allocator counted = { counted_alloc, counted_free, &blocks };
+    const struct coir_options o = { .shards = SHARDS, .allocator = &counted, .drain = true };
+
+    EQ(coir_run(&o, coir_new(allocates)), 0, "an allocator of the program's own");
+    EQ(blocks, 0, "everything goes back to it");
+}
+
 /* ---- work in flight ---- */
 
 struct leaves_work {
@@ -445,6 +484,7 @@ int main(void)
     EQ(ended, begun, "and ended, before coir_run returned");
     EQ(coir_run(&pinned, coir_new(bad_spawns)), 0, "what cannot be spawned");
     pinning(&pinned, &unpinned);
+    allocator();
     for (int i = 0; i < 10; i++) {
         EQ(coir_run(&pinned, coir_new(leaves_work)), 0, "main ends with work in flight");
         EQ(begun, ended, "all that began ended");

@@ -181,6 +181,33 @@ coir_body(starve, f) {
     EQ(awaits, TORTURE ? 1 : 128, "and the one that was queued still runs");
 } coir_end
 
+/* Many of them at once, under one combinator: what is spent stays spent. */
+struct crowd {
+    coir_frame_void;
+    coir_no_args;
+    int i;
+    struct coir_group group;
+    struct coir_task *kids[200];
+    union {
+        struct coir_combine all;
+        struct coir_group_wait wait;
+    };
+};
+static coir_declare(crowd);
+
+coir_body(crowd, f) {
+    stop = false;
+    awaits = 0;
+    coir_group_open(f, &f->group);
+    coir_spawn(&f->group, coir_new(other));
+    for (f->i = 0; f->i < 200; f->i++)
+        f->kids[f->i] = coir_new(greedy);
+    coir_all(f, &f->all, f->kids, 200);
+    /* the combinator is the first of the step's 128 awaits, the first child the second, the 128th is queued */
+    EQ(seen_by_other, TORTURE ? 0 : 125, "200 greedy children have 128 awaits between them");
+    coir_try(f, &f->wait, coir_group_wait, .group = &f->group);
+} coir_end
+
 int main(void)
 {
     const bool less = SANITIZED || TORTURE;
@@ -190,5 +217,6 @@ int main(void)
     small_stack(less ? 100000 : 1000000);
     combinators_on_small_stack(less ? 20000 : 200000);
     EQ(run(coir_new(starve)), 0, "starvation");
+    EQ(run(coir_new(crowd)), 0, "starvation by a crowd");
     return DONE();
 }
