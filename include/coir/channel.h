@@ -45,14 +45,14 @@ struct coir_link {
 struct coir_channel {
     struct coir_link senders;             /* who waits to send, oldest first; only while it is full */
     struct coir_link receivers;           /* who waits to receive, oldest first; only while it is empty */
-    struct coir_shard *home;
-    char *buffer;                         /* `capacity` items, a ring */
-    size_t item, capacity;                /* bytes; items */
-    size_t queued;                        /* items in the ring */
+    struct coir_shard *usual;             /* its home, if it is open and its items are of a word */
+    size_t queued, capacity;              /* items in the ring; at most */
+    struct coir_shard *home;              /* whose tasks use it; NULL: nobody has yet */
+    size_t item;                          /* bytes */
     size_t first;                         /* the oldest of them, in bytes from `buffer` */
+    char *buffer;                         /* `capacity` items, a ring */
     uint8_t closed;
     uint8_t owned;                        /* `buffer` is from malloc */
-    uint8_t spare_[6];
 };
 
 /*

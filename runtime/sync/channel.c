@@ -8,7 +8,9 @@
  *   2. Nobody waits in a closed channel.
  *   3. A waiter is in its line as long as it may be aborted. Who hands it something takes it out and calls
  *      coir_leaf_goes_on: from then on a cancellation finds nothing to abort, and success stands.
- *   4. Who comes finds nobody before him whom he could serve or who would have to be served first: each call
+ *   4. `usual` is set by settle() alone, for a channel that lies where it may: so one comparison says that
+ *      the channel is open, of words, at home and not on the C stack. Everything else is seen to apart.
+ *   5. Who comes finds nobody before him whom he could serve or who would have to be served first: each call
  *      serves the oldest waiter itself.
  */
 #include <coir/channel.h>
@@ -16,7 +18,7 @@
 
 #include "runtime/sync/wait.h"
 
-_Static_assert(sizeof(struct coir_channel) == 88, "spare bytes included: it lies in the program's frames");
+_Static_assert(sizeof(struct coir_channel) == 96, "it lies in the program's frames");
 _Static_assert(sizeof(struct coir_channel_send) == 104 && sizeof(struct coir_channel_recv) == 112, "the same");
 
 static struct coir_channel_send *sender_of(struct coir_link *link)
@@ -87,16 +89,20 @@ void coir_channel_destroy(struct coir_channel *c)
         free(c->buffer);
     c->owned = false;
     c->closed = true;
+    c->usual = NULL;
     c->queued = c->capacity = 0;
     c->buffer = (char *)c;
 }
 
-/* A channel may go from shard to shard as long as nobody waits. */
+/* The first use on this shard. A channel may go from shard to shard as long as nobody waits. */
 static __attribute__((cold, noinline)) void settle(struct coir_channel *c)
 {
+    struct coir_shard *here = coir_shard_here();
+
     if (waiter_of(c))
         coir_other_shard(waiter_of(c), "channel");
-    c->home = coir_shard_here();
+    c->home = here;
+    c->usual = here && coir_is_live(here, c) && c->item == sizeof(void *) && !c->closed ? here : NULL;
 }
 
 static void check_home(struct coir_channel *c)
@@ -214,6 +220,7 @@ void coir_channel_close(struct coir_channel *c)
 {
     check_home(c);
     c->closed = true;
+    c->usual = NULL;
     while (!coir_list_empty(&c->senders)) {
         struct coir_channel_send *s = sender_of(pop_waiter(&c->senders));
         s->task.status = -EPIPE;
@@ -225,17 +232,8 @@ void coir_channel_close(struct coir_channel *c)
 
 /* ---- the operations ---- */
 
-/* True when there is nothing to say against the arguments; explain() says what else. */
-static inline bool are_fine(const struct coir_task *t, const struct coir_channel *c, const void *item)
-{
-    const struct coir_shard *s = coir_shard_here();
-
-    return COIR_LIKELY(c && c->home == s && (item || !c->item) && coir_is_live(s, t) && coir_is_live(s, item));
-}
-
-/* 0: they will do after all. */
-static __attribute__((cold, noinline)) int explain(struct coir_task *t, struct coir_channel *c, const void *item,
-                                                   const char *operation)
+/* 0, or why the arguments will not do. */
+static int check(struct coir_task *t, struct coir_channel *c, const void *item, const char *operation)
 {
     if (!c || (!item && c->item))
         return -EFAULT;
@@ -245,12 +243,18 @@ static __attribute__((cold, noinline)) int explain(struct coir_task *t, struct c
     return 0;
 }
 
+/* Nothing is to be said against the arguments, the items are words, the channel open and at home (inv 4). */
+static inline bool is_usual(const struct coir_task *t, const struct coir_channel *c, const void *item)
+{
+    const struct coir_shard *s = coir_shard_here();
+
+    return COIR_LIKELY(t->state == 0 && c && c->usual == s && item && coir_is_live(s, t) && coir_is_live(s, item));
+}
+
 /* Parks at the end of a line; or ends, where that cannot be. */
 static coir_step line_up(struct coir_task *t, struct coir_channel *c, struct coir_link *line, struct coir_link *link,
                          void (*abort)(struct coir_task *))
 {
-    if (coir_arguments_live(t, c, "a channel"))
-        return coir_leaf_ends(t, -EFAULT);
     if (coir_is_cancelled(t))
         return coir_leaf_ends(t, -ECANCELED);
     coir_list_push_back(line, link);
@@ -274,56 +278,96 @@ static void recv_abort(struct coir_task *t)
     give_up(t, &((struct coir_channel_recv *)t)->link);
 }
 
-static coir_step send_otherwise(struct coir_channel_send *op, int err)
+/* Of a leaf that was resumed itself everything has been said. */
+static __attribute__((noinline)) coir_step send_apart(struct coir_channel_send *op)
 {
+    struct coir_task *t = &op->task;
     struct coir_channel *c = op->channel;
+    int err;
 
+    if (t->state)
+        return coir_leaf_ends(t, t->status);
+    err = check(t, c, op->item, "coir_channel_send");
+    if (!err)
+        err = put(c, op->item);
     if (err == -EAGAIN)
-        return line_up(&op->task, c, &c->senders, &op->link, send_abort);
-    return coir_leaf_ends(&op->task, err);
+        return line_up(t, c, &c->senders, &op->link, send_abort);
+    return coir_leaf_ends(t, err);
 }
 
-static coir_step recv_otherwise(struct coir_channel_recv *op, int err)
+static __attribute__((noinline)) coir_step recv_apart(struct coir_channel_recv *op)
 {
+    struct coir_task *t = &op->task;
     struct coir_channel *c = op->channel;
+    int err;
 
+    if (t->state)
+        return coir_leaf_ends(t, t->status);
+    err = check(t, c, op->item, "coir_channel_recv");
+    if (!err)
+        err = take(c, op->item);
     if (err == -EAGAIN)
-        return line_up(&op->task, c, &c->receivers, &op->link, recv_abort);
-    return coir_leaf_ends(&op->task, err == -EPIPE ? 0 : err);
+        return line_up(t, c, &c->receivers, &op->link, recv_abort);
+    op->result = err == 0;
+    return coir_leaf_ends(t, err == -EPIPE ? 0 : err);
 }
 
-/* Of a leaf that was resumed itself, everything has been said. */
+static __attribute__((noinline)) coir_step send_into_ring(struct coir_channel_send *op)
+{
+    ring_push(op->channel, op->item);
+    return coir_leaf_ends(&op->task, 0);
+}
+
+static __attribute__((noinline)) coir_step recv_from_ring(struct coir_channel_recv *op)
+{
+    take_from_ring(op->channel, op->item);
+    op->result = true;
+    return coir_leaf_ends(&op->task, 0);
+}
+
+/* What is usual is done here in few steps: hand over a word, or wait. */
 coir_step coir_channel_send_resume(struct coir_task *t)
 {
     struct coir_channel_send *op = (struct coir_channel_send *)t;
-    int err = 0;
+    struct coir_channel *c = op->channel;
 
-    if (COIR_LIKELY(t->state == 0)) {
-        if (!are_fine(t, op->channel, op->item))
-            err = explain(t, op->channel, op->item, "coir_channel_send");
-        if (!err)
-            err = put(op->channel, op->item);
-        if (err)
-            return send_otherwise(op, err);
+    if (!is_usual(t, c, op->item))
+        return send_apart(op);
+    if (!coir_list_empty(&c->receivers)) {
+        struct coir_channel_recv *r = receiver_of(pop_waiter(&c->receivers));
+        memcpy(r->item, op->item, sizeof(void *));
+        r->result = true;
+        t->state = COIR_LEFT_;
+        coir_leaf_goes_on(&r->task);
+        return COIR_DONE_;
     }
-    t->state = COIR_LEFT_;
-    return COIR_DONE_;
+    if (c->queued != c->capacity)
+        return send_into_ring(op);
+    if (COIR_UNLIKELY(coir_here.cancelled))
+        return send_apart(op);
+    coir_list_push_back(&c->senders, &op->link);
+    return coir_leaf_parks(t, send_abort, c);
 }
 
 coir_step coir_channel_recv_resume(struct coir_task *t)
 {
     struct coir_channel_recv *op = (struct coir_channel_recv *)t;
-    int err = 0;
+    struct coir_channel *c = op->channel;
 
-    if (COIR_LIKELY(t->state == 0)) {
-        if (!are_fine(t, op->channel, op->item))
-            err = explain(t, op->channel, op->item, "coir_channel_recv");
-        if (!err)
-            err = take(op->channel, op->item);
-        if (err)
-            return recv_otherwise(op, err);
+    if (!is_usual(t, c, op->item))
+        return recv_apart(op);
+    if (c->queued)
+        return recv_from_ring(op);
+    if (!coir_list_empty(&c->senders)) {
+        struct coir_channel_send *s = sender_of(pop_waiter(&c->senders));
+        memcpy(op->item, s->item, sizeof(void *));
         op->result = true;
+        t->state = COIR_LEFT_;
+        coir_leaf_goes_on(&s->task);
+        return COIR_DONE_;
     }
-    t->state = COIR_LEFT_;
-    return COIR_DONE_;
+    if (COIR_UNLIKELY(coir_here.cancelled))
+        return recv_apart(op);
+    coir_list_push_back(&c->receivers, &op->link);
+    return coir_leaf_parks(t, recv_abort, c);
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copying items that are no word, and the ends of programs that broke a rule of runtime/sync. Each names the
- * task that waits and where.
+ * The less usual ways of runtime/sync: leaves that go on themselves, items that are no word, and the ends of
+ * programs that broke a rule. Each of those names the task that waits and where.
  */
 #include <stdlib.h>
 
 #include "runtime/sync/wait.h"
+
+void coir_leaf_goes_on_itself(struct coir_task *t)
+{
+    coir_ready(t);
+}
 
 void coir_copy_bytes(void *to, const void *from, size_t size)
 {

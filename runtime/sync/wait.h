@@ -19,16 +19,18 @@ static inline coir_step coir_leaf_ends(struct coir_task *t, int status)
     return COIR_DONE_;
 }
 
-/* A leaf that nobody may abort any more, and whose status stands, goes on. Its body has nothing left to
- * do, so its awaiter is queued in its place; a combinator, which wants to know who ended, and a loop
- * that ends a spawned leaf have to see the leaf itself. */
+void coir_leaf_goes_on_itself(struct coir_task *t);
+
+/* A leaf that nobody may abort any more, and whose status stands, goes on. Its body has nothing left to do, so
+ * its awaiter is queued in its place; a combinator, which wants to know who ended, and a loop that ends a
+ * spawned leaf have to see the leaf itself. */
 static inline void coir_leaf_goes_on(struct coir_task *t)
 {
     struct coir_task *up = t->awaiter;
 
     t->abort = NULL;
     if (COIR_UNLIKELY(!up || (up->flags & COIR_TASK_COUNTS_))) {
-        coir_ready(t);
+        coir_leaf_goes_on_itself(t);
         return;
     }
     t->state = COIR_LEFT_;
