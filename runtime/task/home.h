@@ -203,7 +203,7 @@ void coir_must_live(const struct coir_task *t, const void *p, const char *operat
 
 static inline bool coir_is_live(const struct coir_shard *s, const void *p)
 {
-    return (uintptr_t)p >= s->stack_top || (uintptr_t)p < s->stack_low;
+    return (uintptr_t)p - s->stack_low >= s->stack_top - s->stack_low;   /* below, or not under the top */
 }
 
 static inline int coir_arguments_live(struct coir_task *t, const void *p, const char *operation)
