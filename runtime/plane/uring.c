@@ -4,7 +4,7 @@
  *
  * Invariants:
  *   1. An io has a slot from its first send until its last completion; only that ends it (or its end on the
- *      pool). A cancel's own completion means nothing.
+ *      pool). A cancel's own completion ends nothing; but one that found nobody is sent again, see missed().
  *   2. Every submission queue entry is taken by coir_uring_sqe, which zeroes it, and tagged by whoever takes it
  *      in the same breath.
  *   3. A full submission queue, also one the kernel does not take (EBUSY, EAGAIN), delays: operations and
@@ -45,7 +45,7 @@ void coir_uring_free_slot(struct coir_uring_plane *p, struct coir_io *io)
     struct coir_slot *slot = &p->slots[io->slot];
 
     slot->io = NULL;
-    slot->generation++;
+    slot->generation = (slot->generation + 1) & (uint32_t)((COIR_TAG_CANCEL - 1) >> 32);
     slot->next_free = p->free_slot;
     p->free_slot = io->slot;
 }
@@ -210,7 +210,7 @@ static bool put_cancel(struct coir_uring_plane *p, struct coir_io *io)
     if (!sqe)
         return false;
     io_uring_prep_cancel64(sqe, tag(p, io), 0);
-    io_uring_sqe_set_data64(sqe, COIR_SLOT_IGNORE);
+    io_uring_sqe_set_data64(sqe, tag(p, io) | COIR_TAG_CANCEL);
     return true;
 }
 
@@ -335,10 +335,28 @@ static void completed(struct coir_uring_plane *p, struct coir_io *io, int res, u
         end(p, io, res);
 }
 
+/* A cancel does not find its operation when that is over, or when the kernel has just woken it and not tried it
+ * again: then it may go back to waiting, and must be asked once more. */
+static void missed(struct coir_uring_plane *p, uint64_t data)
+{
+    const uint32_t slot = (uint32_t)data, generation = (uint32_t)(data >> 32);
+    struct coir_io *io = slot < p->n_slots && p->slots[slot].generation == generation ? p->slots[slot].io : NULL;
+
+    if (io && !put_cancel(p, io)) {
+        io->spare[1] = p->uncancelled;
+        p->uncancelled = io;
+    }
+}
+
 static void complete(struct coir_uring_plane *p, uint64_t data, int res, unsigned flags)
 {
     const uint32_t slot = (uint32_t)data, generation = (uint32_t)(data >> 32);
 
+    if (data & COIR_TAG_CANCEL && slot < COIR_SLOT_NUDGING) {
+        if (res == -ENOENT)
+            missed(p, data & ~COIR_TAG_CANCEL);
+        return;
+    }
     if (slot == COIR_SLOT_NUDGING && res < 0)
         coir_nudge_by_eventfd(p->base.shard->run, generation);
     if (slot >= COIR_SLOT_NUDGING)
@@ -422,7 +440,7 @@ static bool uring_peek(struct coir_plane *plane)
 {
     struct coir_uring_plane *p = coir_uring_self(plane);
 
-    return io_uring_sq_ready(&p->ring) || p->unsent || io_uring_cq_ready(&p->ring) || kernel_has_work(p);
+    return io_uring_sq_ready(&p->ring) || p->unsent || p->uncancelled || io_uring_cq_ready(&p->ring) || kernel_has_work(p);
 }
 
 /* ---- being woken ---- */

@@ -6,8 +6,8 @@
  * How an operation is named to the kernel: user_data is a slot of a table and the slot's generation, so that
  * a completion for something that is over is counted and dropped, whatever the kernel or a late cancel sends.
  *
- *      63         32 31          0
- *     | generation  |    slot     |     slots COIR_SLOT_... stand for what has no operation
+ *       63     62         32 31          0
+ *     | cancel | generation |    slot     |     slots COIR_SLOT_... stand for what has no operation
  */
 #ifndef COIR_RUNTIME_PLANE_URING_H
 #define COIR_RUNTIME_PLANE_URING_H
@@ -32,7 +32,7 @@ enum {
     COIR_IO_SHARING,                 /* waits for what its descriptor's one request brings; has no slot */
 };
 
-#define COIR_SLOT_IGNORE 0xffffffffu     /* cancels: their own completion says nothing */
+#define COIR_TAG_CANCEL (UINT64_C(1) << 63)  /* the completion of a cancel of that slot's operation */
 #define COIR_SLOT_NUDGED 0xfffffffeu     /* another shard's MSG_RING */
 #define COIR_SLOT_NUDGING 0xfffffffdu    /* our MSG_RING failed; the generation is the other's shard */
 
