@@ -6,10 +6,11 @@
  * one I/O plane. A task lives on one shard and is resumed there; between two awaits nothing else runs on the
  * shard. Shards share nothing but their inboxes.
  *
- * The environment can say: COIR_IO=uring|epoll, which plane (default: uring if the kernel and its limits allow
- * it); COIR_URING=-multishot,-msg_ring,-defer,-bufring,..., ring features to do without; COIR_TIME=virtual, a
- * clock that jumps to the next timer when the shard is idle: nothing is ready, and no file operation or offload
- * is under way, since those end by themselves. It does not wait for cells, or for peers.
+ * The environment can say: COIR_IO=uring|epoll, which plane (default: uring if the kernel and its limits
+ * allow it); COIR_URING=-multishot,-msg_ring,-defer,-bufring,..., ring features to do without;
+ * COIR_TIME=virtual (or real), a clock that jumps to the next timer when the shard is idle: nothing is
+ * ready, and no file operation or offload is under way, since those end by themselves. It does not wait for
+ * cells, or for peers.
  */
 #ifndef COIR_SHARD_H
 #define COIR_SHARD_H
@@ -19,7 +20,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-# 23 "coir/shard.h"
+# 24 "coir/shard.h"
 
 /* Where frames and the runtime's own memory come from. `alloc` returns NULL when there is none; memory
  * is 16-byte aligned. Both are called from any shard's thread. */
@@ -53,7 +54,7 @@ struct coir_options {
  * the task's status;
  *   -EDEADLK   everything sleeps and nothing can wake it: coir_dump has been printed, and everything was cancelled
  *   -ENOMEM, -EMFILE, -EAGAIN...   it could not begin; a line on stderr says why
- *   -EINVAL    the options, COIR_IO or COIR_URING make no sense; a line on stderr says which
+ *   -EINVAL    the options, COIR_IO, COIR_URING or COIR_TIME make no sense; a line on stderr says which
  *   -ENOEXEC   the program was compiled against frames of other sizes than this library's
  *   -EBUSY     another coir_run is going on in this process, or this thread is a shard
  * `options` may be NULL. The task is taken in every case.

@@ -208,6 +208,9 @@ static int check_options(const struct coir_options *o, uint64_t abi)
     if (o->shards > COIR_MAX_SHARDS || (o->ring_entries && (o->ring_entries < 2 || o->ring_entries > 4096
                                                             || (o->ring_entries & (o->ring_entries - 1)))))
         return say("coir_run: options.shards (0 to 64) or options.ring_entries (a power of two, 2 to 4096)", -EINVAL);
+    const char *time = getenv("COIR_TIME");
+    if (time && *time && strcmp(time, "real") && !wants_virtual_time())
+        return say("coir_run: COIR_TIME is \"virtual\" or \"real\"", -EINVAL);
     if (o->shards > 1 && wants_virtual_time())
         return say("coir_run: COIR_TIME=virtual is for one shard", -EINVAL);
     return 0;

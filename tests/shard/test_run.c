@@ -280,6 +280,18 @@ static int ring(void)
     return works_on(NULL);
 }
 
+static int env_time_bad(void)
+{
+    setenv("COIR_TIME", "sideways", 1);
+    return -coir_run(NULL, coir_new(work));
+}
+
+static int env_time_real(void)
+{
+    setenv("COIR_TIME", "real", 1);
+    return coir_run(NULL, coir_new(work));
+}
+
 /* ---- a ring that is denied ---- */
 
 static void deny(int err)
@@ -383,6 +395,8 @@ static void planes(void)
 {
     exits(env_io_bad, EINVAL, "COIR_IO: \"iocp\" is not a plane; there are uring and epoll", 1,
           "COIR_IO, a bad value");
+    exits(env_time_bad, EINVAL, "COIR_TIME", 1, "COIR_TIME, a bad value");
+    exits(env_time_real, 0, NULL, 0, "COIR_TIME=real");
     exits(env_io_epoll, ON_EPOLL, NULL, 0, "COIR_IO=epoll");
     exits(option_beats_env, ON_EPOLL, NULL, 0, "options.io is stronger than COIR_IO");
     if (!ring_works()) {
