@@ -94,6 +94,15 @@ static void free_away(struct coir_shard *s, struct coir_letter *letter)
     coir_pool_free(&s->pool, a, sizeof *a);
 }
 
+/* In its awaiter's coir_finally it is cancelled only when the ten seconds of that are over. */
+static void cancel_guest(struct away *a)
+{
+    if (a->guest.task->flags & COIR_TASK_SHIELD_)
+        coir_scope_give_up(&a->scope);
+    else
+        coir_scope_cancel(&a->scope);
+}
+
 /* There: the child, if it still runs. If not, only `cancel` kept `a` alive, and goes home to say so. */
 static void cancel_there(struct coir_shard *s, struct coir_letter *letter)
 {
@@ -106,7 +115,7 @@ static void cancel_there(struct coir_shard *s, struct coir_letter *letter)
     }
     s->arrived++;
     a->cancelled = true;
-    coir_scope_cancel(&a->scope);
+    cancel_guest(a);
 }
 
 static void away_abort(struct coir_task *proxy)
@@ -154,7 +163,7 @@ static void begin_there(struct coir_shard *s, struct coir_letter *letter)
         s->guests->link = &a->guest.next;
     s->guests = &a->guest;
     if (a->doomed)
-        coir_scope_cancel(&a->scope);
+        cancel_guest(a);
     coir_ready_on(s, a->guest.task);
 }
 

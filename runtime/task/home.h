@@ -267,6 +267,8 @@ static inline bool coir_is_cancelled(const struct coir_task *t)
 
 /* Makes a scope of the given kind inside `outer`, without a deadline. */
 void coir_scope_begin(struct coir_scope *s, struct coir_scope *outer, int kind);
+/* Cancels it through coir_finally too: the patience of an outer scope, on another shard, has ended. */
+void coir_scope_give_up(struct coir_scope *s);
 /* Ends it: disarms what it armed. */
 void coir_scope_end(struct coir_scope *s);
 

@@ -173,6 +173,14 @@ static bool outside_is_cancelled(const struct coir_scope *s)
     return s->shield != COIR_SHIELDED_BY_CALL_ && scope_is_cancelled(s->outer, s->shield == COIR_SHIELDED_BY_FINALLY_);
 }
 
+void coir_scope_give_up(struct coir_scope *s)
+{
+    if (!s->cancelled)
+        cancel(s);
+    s->overdue = 1;
+    walk(s, true);
+}
+
 static void deadline_passes(struct coir_alarm *a)
 {
     struct coir_scope *s = coir_container_of(a, struct coir_scope, alarm);

@@ -136,6 +136,43 @@ coir_body(cancels, f) {
     EQ(wrong, 0, "on its shard");
 } coir_end
 
+/* Awaits away in its finally: that has ten seconds too, wherever it is spent. */
+struct late {
+    coir_frame_void;
+    coir_no_args;
+    int64_t began;
+    struct there there;
+    struct coir_sleep sleep;
+};
+static coir_declare(late);
+
+static int late_status, late_seconds;
+
+coir_body(late, f) {
+    coir_try(f, &f->sleep, coir_sleep, .ns = 3600 * COIR_S);
+    coir_finally(f) {
+        f->began = coir_now();
+        coir_await_on(f, 1, &f->there, there, .shard = 1, .ns = 25 * COIR_S);
+        late_status = coir_status(&f->there);
+        late_seconds = (int)((coir_now() - f->began) / COIR_S);
+    }
+} coir_end
+
+struct late_scope {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_scope scope;
+    struct late late;
+};
+static coir_declare(late_scope);
+
+coir_body(late_scope, f) {
+    coir_within(f, &f->scope, coir_now() + COIR_MS, &f->late, late);
+    EQ(coir_status(&f->late), -ETIMEDOUT, "a deadline, and a finally that goes away for long");
+    EQ(late_status, -ECANCELED, "it is cancelled there");
+    OK(late_seconds >= 9 && late_seconds < 20, "after ten seconds and not twice ten (%d)", late_seconds);
+} coir_end
+
 /* Children on three shards race: the losers are cancelled there, and waited for. */
 struct race {
     coir_frame_void;
@@ -478,6 +515,8 @@ int main(void)
     EQ(coir_run(&unpinned, coir_new(homes)), 0, "on threads that are not pinned");
     EQ(coir_run(&pinned, coir_new(cancels)), 0, "cancelling them");
     EQ(coir_run(&pinned, coir_new(race)), 0, "racing");
+    if (getenv("COIR_TEST_LONG"))
+        EQ(coir_run(&pinned, coir_new(late_scope)), 0, "a long finally");
     forget();
     EQ(coir_run(&drain, coir_new(spawns, .depth = 6)), 0, "a tree of tasks over the shards");
     EQ(begun, 1 + 3 + 9 + 27 + 81 + 243 + 729, "each began");
