@@ -180,6 +180,7 @@ void coir_fd_forget(struct coir_plane *p, int fd)
     if (!e)
         return;
     e->known = e->seekable = false;
+    e->closer = NULL;
     e->closes++;
 }
 
@@ -188,10 +189,9 @@ void coir_fd_rests(struct coir_plane *p, int fd)
     struct coir_fd *e = coir_fd_find(&p->fds, fd);
     struct coir_task *closer = e->closer;
 
-    if (!closer || e->waits || e->guest)
-        return;
-    e->closer = NULL;
-    if (closer->state != 0)                  /* else it is still asking, and sees for itself */
+    /* At state 0 it is still asking, and sees for itself. It stays the closer until it runs: who has been
+     * woken before it must not begin anything here. */
+    if (closer && !e->waits && !e->guest && closer->state != 0)
         coir_wake(closer);
 }
 

@@ -383,6 +383,50 @@ coir_body(endings, f) {
     }
 } coir_end
 
+/* One who does not give up: a wait begun between the end of the last one and the close finds no descriptor. */
+struct stubborn {
+    coir_frame_void;
+    coir_args(int fd; int *first; int *second;);
+    char buf[16];
+    struct coir_recv recv;
+};
+static coir_declare(stubborn);
+
+coir_body(stubborn, f) {
+    coir_await(f, &f->recv, coir_recv, .fd = f->fd, .buf = f->buf, .len = sizeof f->buf);
+    *f->first = coir_status(&f->recv);
+    coir_await(f, &f->recv, coir_recv, .fd = f->fd, .buf = f->buf, .len = sizeof f->buf);
+    *f->second = coir_status(&f->recv);
+} coir_end
+
+struct insists {
+    coir_frame_void;
+    coir_args(enum kind kind;);
+    int fd[2], first, second;
+    struct coir_group group;
+    struct coir_scope scope;
+    union {
+        struct coir_group_wait wait;
+        struct coir_sleep sleep;
+        struct coir_close close;
+    };
+};
+static coir_declare(insists);
+
+coir_body(insists, f) {
+    make_pair(f->kind, f->fd);
+    coir_group_open(f, &f->group);
+    EQ(coir_spawn(&f->group, coir_new(stubborn, .fd = f->fd[1], .first = &f->first, .second = &f->second)), 0, "spawned");
+    coir_await(f, &f->sleep, coir_sleep, .ns = 2 * COIR_MS);
+    coir_await(f, &f->close, coir_close, .fd = f->fd[1]);
+    EQ(coir_status(&f->close), 0, "closed");
+    coir_within(f, &f->scope, coir_now() + 10 * COIR_S, &f->wait, coir_group_wait, .group = &f->group);
+    EQ(coir_status(&f->wait), 0, "nobody had to be cancelled");
+    EQ(f->first, -ECANCELED, "a wait is ended by a close");
+    EQ(f->second, -EBADF, "another one finds it closed");
+    close(f->fd[0]);
+} coir_end
+
 /* ---- much ---- */
 
 struct slow_reader {
@@ -544,6 +588,7 @@ int main(void)
         RUN(coir_new(scopes, .kind = k), "scopes");
         RUN(coir_new(storm, .kind = k), "storm");
         RUN(coir_new(endings, .kind = k), "endings");
+        RUN(coir_new(insists, .kind = k), "insists");
         RUN(coir_new(segments, .kind = k), "segments");
         RUN(coir_new(much, .kind = k), "much");
     }
