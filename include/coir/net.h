@@ -7,7 +7,7 @@
  *   - SIGPIPE is never raised: a peer that is gone is -EPIPE.
  *   - Memory handed over by pointer (buffers, iovecs, addresses, control data) outlives the await; a struct
  *     msghdr itself is copied.
- *   - MSG_DONTWAIT means what it says: the call is made at once and may say -EAGAIN, the only way to get that.
+ *   - MSG_DONTWAIT means what it says: the call is made at once and may say -EAGAIN, and no other does.
  *     MSG_OOB and MSG_ERRQUEUE never wait when receiving either (wait by coir_poll). MSG_WAITALL and MSG_ZEROCOPY
  *     are -EOPNOTSUPP: the first is coir_recv_exact, the second would leave the buffers with the kernel.
  *   - A zero length on a stream completes with 0, once the descriptor has been found to be a socket; on sockets
@@ -102,6 +102,7 @@ coir_export(coir_sendmsg);
  * offset is -1; fewer only when the file ends. The result counts what was sent, also on failure. Reading
  * the file may wait for a disk, so it runs on the pool for files, and a cancelled one returns when the disk
  * has answered.
+ * `out_fd`, if it is blocking, is O_NONBLOCK while a call is under way.
  */
 struct coir_sendfile {
     coir_frame(size_t);
@@ -135,8 +136,9 @@ coir_export(coir_connect_once);
  * connect(2). -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -ENOENT... as POSIX; never -EINPROGRESS, -EALREADY
  * or -EAGAIN: where a Unix listener's backlog is full it tries again, after 1 ms at first and then after up
  * to 64. Whatever happens the descriptor stays the caller's. When it was cancelled the kernel may go on
- * connecting: close the descriptor, or call coir_connect again, which joins that attempt. Where the
- * descriptor is blocking and the ring cannot do it, it is O_NONBLOCK for the time of the call.
+ * connecting: close the descriptor, or call coir_connect again, which joins that attempt. A blocking descriptor
+ * is O_NONBLOCK for the time of a system call where that has to be made without the ring: on epoll, for Unix
+ * sockets, and to join.
  */
 struct coir_connect {
     coir_frame_void;
@@ -155,8 +157,8 @@ coir_export(coir_connect);
  * The result is the descriptor, close-on-exec, TCP_NODELAY set. Names go through coir_resolve, their
  * addresses are tried by RFC 8305 (happy eyeballs): IPv6 and IPv4 in turn, the next one 250 ms after the
  * last or as soon as one fails; the first to connect wins, the others are cancelled and closed. The status
- * is otherwise that of the first address that failed, or as coir_resolve or coir_address. Deadlines:
- * coir_within.
+ * is otherwise that of the first attempt that failed, of those that say more than "there is no way to it" if
+ * there are such; or as coir_resolve or coir_address. Deadlines: coir_within.
  */
 struct coir_dialling;
 struct coir_dial {

@@ -416,7 +416,8 @@ static coir_declare(insists);
 coir_body(insists, f) {
     make_pair(f->kind, f->fd);
     coir_group_open(f, &f->group);
-    EQ(coir_spawn(&f->group, coir_new(stubborn, .fd = f->fd[1], .first = &f->first, .second = &f->second)), 0, "spawned");
+    EQ(coir_spawn(&f->group, coir_new(stubborn, .fd = f->fd[1], .first = &f->first, .second = &f->second)), 0,
+       "spawned");
     coir_await(f, &f->sleep, coir_sleep, .ns = 2 * COIR_MS);
     coir_await(f, &f->close, coir_close, .fd = f->fd[1]);
     EQ(coir_status(&f->close), 0, "closed");
