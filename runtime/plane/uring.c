@@ -440,7 +440,8 @@ static bool uring_peek(struct coir_plane *plane)
 {
     struct coir_uring_plane *p = coir_uring_self(plane);
 
-    return io_uring_sq_ready(&p->ring) || p->unsent || p->uncancelled || io_uring_cq_ready(&p->ring) || kernel_has_work(p);
+    return io_uring_sq_ready(&p->ring) || p->unsent || p->uncancelled || io_uring_cq_ready(&p->ring)
+        || kernel_has_work(p);
 }
 
 /* ---- being woken ---- */

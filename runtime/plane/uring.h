@@ -32,6 +32,7 @@ enum {
     COIR_IO_SHARING,                 /* waits for what its descriptor's one request brings; has no slot */
 };
 
+#define COIR_SLOT_IGNORE 0xffffffffu     /* a completion that says nothing to anybody */
 #define COIR_TAG_CANCEL (UINT64_C(1) << 63)  /* the completion of a cancel of that slot's operation */
 #define COIR_SLOT_NUDGED 0xfffffffeu     /* another shard's MSG_RING */
 #define COIR_SLOT_NUDGING 0xfffffffdu    /* our MSG_RING failed; the generation is the other's shard */

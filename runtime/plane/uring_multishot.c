@@ -20,6 +20,7 @@
  *   5. It is never cancelled because an accept is.
  */
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/plane/accepting.h"
@@ -27,7 +28,7 @@
 
 enum {
     AHEAD = 64,                      /* listen.h says so */
-    NOT_LEAVING = 0, LEAVES, LEFT_LATER,
+    NOT_LEAVING = 0, LEAVES, LEFT_LATER, ORPHANED,
 };
 
 struct shots {
@@ -43,6 +44,8 @@ struct shots {
     bool single;                     /* not multishot: the kernel has none, or the listener cannot */
     bool polls;                      /* the listener is O_NONBLOCK: it is polled before each accept */
     uint8_t leaving;
+    dev_t dev;                       /* which file the listener is */
+    ino_t ino;
 };
 
 static struct shots *shots_of(struct coir_fd_guest *guest)
@@ -160,15 +163,19 @@ static void is_gone(struct shots *s)
     coir_fd_rests(plane, fd);
 }
 
-static bool leave(struct coir_fd_guest *guest)
+static void is_gone_alone(struct shots *s)
 {
-    struct shots *s = shots_of(guest);
+    s->p->base.in_flight--;
+    shots_free(s);
+}
+
+/* True: it is gone. False: when the kernel has let go, it goes as `how` says. */
+static bool go(struct shots *s, uint8_t how)
+{
     int fd;
 
-    if (s->leaving)
-        return false;
     s->leaving = LEAVES;
-    while ((fd = take_ahead(guest)) >= 0)
+    while ((fd = take_ahead(&s->guest)) >= 0)
         close(fd);
     if (coir_timer_armed(&s->pause.timer))
         coir_wheel_remove(&s->p->base.shard->wheel, &s->pause.timer);
@@ -177,9 +184,25 @@ static bool leave(struct coir_fd_guest *guest)
         shots_free(s);
         return true;
     }
-    s->leaving = LEFT_LATER;
-    s->p->base.in_flight++;          /* a close waits for it */
+    s->leaving = how;
+    s->p->base.in_flight++;          /* a close waits for it, and so does the loop */
     return false;
+}
+
+static bool leave(struct coir_fd_guest *guest)
+{
+    struct shots *s = shots_of(guest);
+
+    return !s->leaving && go(s, LEFT_LATER);
+}
+
+/* The listener was closed behind our back: its number is another file's. */
+static bool is_another(const struct shots *s)
+{
+    struct stat st;
+
+    coir_count_syscall();
+    return fstat(s->io.fd, &st) == 0 && (st.st_dev != s->dev || st.st_ino != s->ino);
 }
 
 /* ---- what the kernel says ---- */
@@ -246,6 +269,8 @@ static void shot(struct coir_plane *plane, struct coir_io *io, int res, unsigned
         return;
     if (s->leaving == LEFT_LATER)
         is_gone(s);
+    else if (s->leaving == ORPHANED)
+        is_gone_alone(s);
     else if (res >= 0)
         arm_if_wanted(s);
 }
@@ -273,9 +298,15 @@ static const struct coir_io_kind shots_kind = {
 static struct shots *settle(struct coir_uring_plane *p, struct coir_fd *e, int fd)
 {
     struct shots *s = coir_alloc_fails() ? NULL : calloc(1, sizeof *s);
+    struct stat st = { 0 };
 
     if (!s)
         return NULL;
+    coir_count_syscall();
+    if (fstat(fd, &st) == 0) {
+        s->dev = st.st_dev;
+        s->ino = st.st_ino;
+    }
     s->io.kind = &shots_kind;
     s->io.task = &s->self;
     s->io.fd = fd;
@@ -291,9 +322,14 @@ static struct shots *settle(struct coir_uring_plane *p, struct coir_fd *e, int f
 enum coir_share coir_uring_share(struct coir_uring_plane *p, struct coir_io *io)
 {
     struct coir_fd *e = coir_fd_find(&p->base.fds, io->fd);
-    struct shots *s;
+    struct shots *s = e->guest ? shots_of(e->guest) : NULL;
 
-    s = e->guest ? shots_of(e->guest) : settle(p, e, io->fd);
+    if (s && is_another(s)) {
+        e->guest = NULL;
+        go(s, ORPHANED);
+        s = NULL;
+    }
+    s = s ? s : settle(p, e, io->fd);
     if (!s)
         return COIR_SHARES_NOT;
     io->res = take_ahead(&s->guest);

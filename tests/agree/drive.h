@@ -96,7 +96,7 @@ struct whole {
     struct happen happen;
     struct coir_group_wait wait;
 };
-static coir_declare(whole);
+TAP_UNUSED static coir_declare(whole);
 
 coir_body(whole, f) {
     coir_group_open(f, &f->group);

@@ -157,7 +157,8 @@ coir_body(busy, f) {
         f->len = 1 + random_below(LARGEST - 1);
         f->deadline = coir_now() + (int64_t)random_below(4000) * 1000;
         open_scopes[f->id] = &f->scope;
-        coir_within(f, &f->scope, f->deadline, &f->once, once, .kind = f->kind, .s = f->s, .buf = f->buf, .len = f->len);
+        coir_within(f, &f->scope, f->deadline, &f->once, once, .kind = f->kind, .s = f->s, .buf = f->buf,
+                    .len = f->len);
         open_scopes[f->id] = NULL;
         account(f);
     }
