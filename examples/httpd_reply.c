@@ -11,24 +11,7 @@
 
 enum { PART = 262144 };
 
-static coir_declare(find);
-
-static int64_t open_slowly(void *arg)
-{
-    const struct find *f = arg;
-
-    return http_open(f->folder, f->path, false);
-}
-
-coir_body(find, f) {
-    f->result = http_open(f->folder, f->path, true);
-    if (f->result == -EAGAIN)
-        coir_get(f, f->result, &f->offload, coir_offload, .fn = open_slowly, .arg = f);
-    if (f->result < 0)
-        coir_fail(f, f->result);
-} coir_end
-
-/* "" and "a/" are a folder's index. */
+/* "" and "a/" are a folder's index; if it has none, its listing. */
 static void name_file(struct reply *f)
 {
     const char *path = f->request->path;
@@ -72,6 +55,11 @@ coir_body(reply, f) {
         coir_await(f, &f->find, find, .folder = f->folder, .path = f->path);
         f->status = coir_status(&f->find);
         f->file = f->status < 0 ? -1 : f->find.result;
+        if (f->status == -ENOENT && strcmp(f->path, f->request->path) != 0) {
+            coir_await(f, &f->listing, listing, .folder = f->folder, .path = f->request->path);
+            f->status = coir_status(&f->listing);
+            f->file = f->status < 0 ? -1 : f->listing.result;
+        }
         f->status = f->status < 0 ? http_status_of(f->status) : look_at_file(f);
     }
     write_head(f);

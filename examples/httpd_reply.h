@@ -8,15 +8,8 @@
 #include <coir/coir.h>
 
 #include "http_answer.h"
+#include "httpd_folder.h"
 #include "httpd_receive.h"
-
-/* Opens a file beneath the folder: at once if the kernel knows the way to it, else on a thread that may wait for
- * a disk. Result: the descriptor. */
-struct find {
-    coir_frame(int);
-    coir_args(int folder; const char *path;);
-    struct coir_offload offload;
-};
 
 /* Sends the answer to `request` to fd: a file beneath `folder`, or what is wrong with the request. Each part of
  * it may take `patience` ns. It fails when the connection cannot be used any more. */
@@ -31,6 +24,7 @@ struct reply {
     char path[HTTP_HEAD_MAX + 16], out[HTTP_ANSWER_MAX];
     union {
         struct find find;
+        struct listing listing;
         struct coir_pread_exact read;
         struct coir_send_all send;
         struct coir_sendfile sendfile;

@@ -69,6 +69,10 @@ def many_files():
     return hard
 
 
+def few_files(n):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
+
+
 def run(name, *args, **more):
     """Runs an example to its end: (exit status, stdout, stderr)."""
     settings = {"encoding": "utf-8", "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": PATIENCE}
@@ -87,13 +91,14 @@ def usage_cases(name, *bad):
 
 
 class Server:
-    """An example that serves, on a free port of 127.0.0.1 unless `where` says otherwise."""
+    """An example that serves, on a free port of 127.0.0.1 as a rule; with no more than `files` descriptors."""
 
-    def __init__(self, name, *args, env=None):
+    def __init__(self, name, *args, env=None, files=None):
         self.name = name
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([EXAMPLES / name, *map(str, args)], stdout=subprocess.PIPE, stderr=self.errors,
-                                        encoding="utf-8", env={**os.environ, **(env or {})})
+                                        encoding="utf-8", env={**os.environ, **(env or {})},
+                                        preexec_fn=files and (lambda: few_files(files)))
         self.line = self.process.stdout.readline()
         match = re.search(r" on (?:http://)?(\S+?)/?$", self.line)
         if not match:
