@@ -17,10 +17,11 @@
 #include <coir/listen.h>
 #include <coir/net.h>
 #include <coir/offload.h>
+#include <coir/serve.h>
 #include <coir/shard.h>
 #include <coir/sync.h>
 #include <coir/time.h>
-# 24 "coir/abi.h"
+# 25 "coir/abi.h"
 
 #define COIR_ABI_VERSION 1
 
@@ -39,7 +40,7 @@
     X(211, coir_socket) X(223, coir_recv) X(227, coir_send) X(229, coir_recv_exact) \
     X(233, coir_send_all) X(239, coir_recvmsg) X(241, coir_sendmsg) X(251, coir_sendfile) \
     X(257, coir_shutdown) X(263, coir_connect) X(269, coir_dial) X(271, coir_resolve) \
-    X(307, coir_accept) X(311, coir_recv_lend)
+    X(307, coir_accept) X(311, coir_recv_lend) X(313, coir_serve)
 #define COIR_ABI_TERM_(weight, name) + (uint64_t)(weight) * sizeof(struct name)
 #define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 1))
 

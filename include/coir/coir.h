@@ -17,6 +17,7 @@
 #include <coir/io.h>
 #include <coir/net.h>
 #include <coir/listen.h>
+#include <coir/serve.h>
 #include <coir/lend.h>
 #include <coir/fs.h>
 #include <coir/offload.h>

@@ -30,11 +30,13 @@ struct coir_group {
     uint32_t live;                      /* members that have not ended */
     uint32_t limit;                     /* at most so many live */
     int status;                         /* the first failure */
-    uint8_t open, closing;
+    uint8_t open, closing, keep_going;
 };
 
 struct coir_group_options {
     uint32_t limit;                     /* 0: no limit */
+    /* a member that fails cancels nobody, and the wait does not return it: connections of a server */
+    bool keep_going;
 };
 
 /* coir_group_open(f, group, .limit = n) - opens `group`, memory in the frame of `f`. Never suspends,

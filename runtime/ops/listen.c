@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "runtime/ops/listen.h"
 #include "runtime/ops/op.h"
 
 enum { BACKLOG = 4096 };
@@ -124,4 +125,28 @@ int coir_listen(const char *where, const struct coir_listen_options *options)
         res = listen_at(&at, o);
     }
     return res;
+}
+
+static int option(int fd, int level, int name)
+{
+    int value = 0;
+    socklen_t len = sizeof value;
+
+    return getsockopt(fd, level, name, &value, &len) < 0 ? 0 : value;
+}
+
+bool coir_listener_is_shared(int fd)
+{
+    return option(fd, SOL_SOCKET, SO_DOMAIN) != AF_UNIX && option(fd, SOL_SOCKET, SO_REUSEPORT);
+}
+
+int coir_listen_like(int fd, int backlog)
+{
+    const struct coir_listen_options o = { .backlog = backlog, .reuse_port = true,
+                                           .v6only = option(fd, IPPROTO_IPV6, IPV6_V6ONLY) };
+    struct place at = { .len = sizeof at.addr };
+
+    if (getsockname(fd, (struct sockaddr *)&at.addr, &at.len) < 0)
+        return -errno;
+    return listen_at(&at, &o);
 }

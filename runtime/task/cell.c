@@ -226,7 +226,9 @@ coir_step coir_cell_wait_resume(struct coir_task *t)
     const uint16_t state = settled(c);
     if (state == AWAITED || state == CALLED)
         return fail(op, -EINVAL);
-    if (state == EMPTY && c->references && coir_is_cancelled(t))
+    /* Read before the other party can know of the wait: it may drop its reference at any moment after. */
+    const bool is_counted = __atomic_load_n(&c->references, __ATOMIC_RELAXED) != 0;
+    if (state == EMPTY && is_counted && coir_is_cancelled(t))
         return fail(op, -ECANCELED);
     c->waiter = t;
     c->home = s;
@@ -234,7 +236,7 @@ coir_step coir_cell_wait_resume(struct coir_task *t)
     t->waits_for = c;
     coir_external(s, 1);
     if (state == EMPTY && change(c, EMPTY, AWAITED)) {
-        t->abort = c->references ? wait_abort : NULL;
+        t->abort = is_counted ? wait_abort : NULL;
         return COIR_PARK_;
     }
     coir_external(s, -1);

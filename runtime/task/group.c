@@ -35,6 +35,7 @@ void coir_group_begin(struct coir_group *g, struct coir_task *opener, struct coi
     g->status = 0;
     g->open = 1;
     g->closing = 0;
+    g->keep_going = 0;
     if (opener && (opener->flags & COIR_TASK_SHIELD_))
         g->scope.shield = COIR_SHIELDED_BY_FINALLY_;
     g->next = NULL;
@@ -53,6 +54,7 @@ void coir_group_open_(struct coir_task *opener, struct coir_group *g, struct coi
     coir_must_live(opener, g, "coir_group_open");
     opener->flags |= COIR_TASK_GROUPS_;
     coir_group_begin(g, opener, opener->scope, o.limit);
+    g->keep_going = o.keep_going;
 }
 
 static void group_end(struct coir_group *g)
@@ -128,7 +130,8 @@ static void place_is_free(struct coir_group *g)
 /* A cancelled member of a cancelled group has done as it was told; nobody waits for the root group's. */
 static void member_failed(struct coir_group *g, int status)
 {
-    if (g->status || g == &coir_shard_here()->root || (status == -ECANCELED && coir_group_is_cancelled(g)))
+    if (g->status || g->keep_going || g == &coir_shard_here()->root
+        || (status == -ECANCELED && coir_group_is_cancelled(g)))
         return;
     g->status = status;
     coir_scope_cancel(&g->scope);

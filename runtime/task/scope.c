@@ -62,7 +62,8 @@ static void visit_later(struct coir_shard *h, struct coir_scope *s, bool final)
 static void visit_groups(struct coir_shard *h, struct coir_scope *s, bool final)
 {
     for (struct coir_group *g = s->groups; g; g = g->next) {
-        if (!g->scope.shield || final)       /* one that was opened in coir_finally is as shielded */
+        /* One that was opened in coir_finally is as shielded, and a server's connections always are. */
+        if (!g->scope.shield || (final && g->scope.shield != COIR_SHIELDED_BY_CALL_))
             visit_later(h, &g->scope, final);
     }
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clients for the tests of listeners, in plain blocking calls: a connect to a loopback listener is answered by
- * the kernel, from the backlog, so a coroutine body may make it too. And what a process has open.
+ * the kernel, from the backlog, so a coroutine body may make it too. What a process has open; and a pause in
+ * which a shard gets on with whatever it can.
  */
 #ifndef COIR_TESTS_OPS_CLIENTS_H
 #define COIR_TESTS_OPS_CLIENTS_H
 
 #include <arpa/inet.h>
+#include <coir/coir.h>
 #include <dirent.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -69,5 +71,21 @@ static int open_fds(void)
     closedir(dir);
     return n - 3;                        /* ".", "..", and the folder's own */
 }
+
+/* Several turns of the shard, however late its thread is: what needs no time is done by then. */
+struct settle {
+    coir_frame_void;
+    coir_no_args;
+    int i;
+    struct coir_sleep sleep;
+};
+static coir_declare(settle) __attribute__((unused));
+
+coir_body(settle, f) {
+    for (f->i = 0; f->i < 10; f->i++)
+        coir_await(f, &f->sleep, coir_sleep, .ns = 300 * COIR_US);
+} coir_end
+
+#define SETTLE(f) coir_await(f, &(f)->settle, settle)
 
 #endif

@@ -41,9 +41,6 @@ coir_body(one, f) {
     f->got->order = ++arrivals;
 } coir_end
 
-/* Lets the shard turn for a while: 2 ms of its clock, several turns. */
-#define SETTLE(f) coir_await(f, &(f)->sleep, coir_sleep, .ns = 2 * COIR_MS)
-
 /* ---- the simple things ---- */
 
 struct plain {
@@ -134,6 +131,7 @@ struct modes {
         struct coir_accept accept;
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
@@ -169,6 +167,7 @@ struct order {
     union {
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
@@ -215,6 +214,7 @@ struct cancelled {
         struct coir_accept accept;
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
@@ -248,6 +248,7 @@ struct closing {
         struct coir_accept accept;
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
@@ -295,6 +296,7 @@ struct twice {
     struct coir_combine all;
     union {
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_accept accept;
         struct coir_group_wait wait;
     };
@@ -327,6 +329,7 @@ struct ahead {
         struct coir_accept accept;
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
     };
 };
 static coir_declare(ahead);
@@ -369,6 +372,7 @@ struct leaves_open {
     union {
         struct coir_accept accept;
         struct coir_sleep sleep;
+        struct settle settle;
     };
 };
 static coir_declare(leaves_open);
@@ -396,6 +400,7 @@ struct storm {
         struct coir_accept accept;
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
@@ -498,6 +503,7 @@ struct ended {
     union {
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };

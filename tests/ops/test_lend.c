@@ -15,8 +15,6 @@
 
 static const char *variant;
 
-#define SETTLE(f) coir_await(f, &(f)->sleep, coir_sleep, .ns = 2 * COIR_MS)
-
 static void pair(int fds[2])
 {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
@@ -58,6 +56,7 @@ struct plain {
         struct coir_recv plain;
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
@@ -132,6 +131,7 @@ struct errors {
         struct coir_accept accept;
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
@@ -183,6 +183,7 @@ struct cancels {
         struct coir_recv_lend recv;
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
@@ -249,6 +250,7 @@ struct closing {
     union {
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
@@ -285,6 +287,7 @@ struct all_out {
         struct coir_recv_lend recv;
         struct coir_close close;
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
@@ -386,6 +389,7 @@ struct idle {
     struct coir_group group;
     union {
         struct coir_sleep sleep;
+        struct settle settle;
         struct coir_group_wait wait;
     };
 };
