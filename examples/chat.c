@@ -116,25 +116,12 @@ coir_body(visit, f) {
     }
 } coir_end
 
-/* Accepts for ever. The visits are detached: one that fails is nobody's concern but its own. */
-struct serve {
-    coir_frame_void;
-    coir_args(int listener;);
-    int fd;
-    union {
-        struct coir_accept accept;
-        struct coir_close close;
-    };
-};
-static coir_declare(serve);
-
-coir_body(serve, f) {
-    for (;;) {
-        coir_get(f, f->fd, &f->accept, coir_accept, .fd = f->listener);
-        if (coir_detach(coir_new(visit, .fd = f->fd)) < 0)
-            coir_await(f, &f->close, coir_close, .fd = f->fd);
-    }
-} coir_end
+/* Makes the task of a connection. */
+static struct coir_task *greet(int fd, void *arg)
+{
+    (void)arg;
+    return coir_new(visit, .fd = fd);
+}
 
 int main(int argc, char **argv)
 {
@@ -146,5 +133,5 @@ int main(int argc, char **argv)
         return help ? 0 : 2;
     }
     const int listener = listening("chat", "", where);
-    return listener < 0 ? 1 : coir_main(coir_new(serve, .listener = listener));
+    return listener < 0 ? 1 : coir_main(coir_new(coir_serve, .handler = greet, .fd = listener));
 }

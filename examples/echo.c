@@ -37,25 +37,12 @@ coir_body(echo, f) {
     }
 } coir_end
 
-/* Accepts for ever. The connections are detached: one that fails is nobody's concern but its own. */
-struct serve {
-    coir_frame_void;
-    coir_args(int listener;);
-    int fd;
-    union {
-        struct coir_accept accept;
-        struct coir_close close;
-    };
-};
-static coir_declare(serve);
-
-coir_body(serve, f) {
-    for (;;) {
-        coir_get(f, f->fd, &f->accept, coir_accept, .fd = f->listener);
-        if (coir_detach(coir_new(echo, .fd = f->fd)) < 0)
-            coir_await(f, &f->close, coir_close, .fd = f->fd);
-    }
-} coir_end
+/* Makes the task of a connection. */
+static struct coir_task *greet(int fd, void *arg)
+{
+    (void)arg;
+    return coir_new(echo, .fd = fd);
+}
 
 static void say_where(int listener)
 {
@@ -84,5 +71,5 @@ int main(int argc, char **argv)
         return 1;
     }
     say_where(listener);
-    return coir_main(coir_new(serve, .listener = listener));
+    return coir_main(coir_new(coir_serve, .handler = greet, .fd = listener));
 }

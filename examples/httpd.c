@@ -4,8 +4,8 @@
  *
  * A connection is one task that reads a request, answers it, and begins again. Clients are strangers: the head
  * of a request may have HTTP_HEAD_MAX bytes and has a time to come in, each part of an answer has one to go out,
- * and no path leads out of the folder. http_request.c and http_answer.c know the protocol, httpd_receive.c
- * and httpd_reply.c wait for the client.
+ * and no path leads out of the folder. http_request.c and http_answer.c know the protocol, httpd_receive.c and
+ * httpd_reply.c the client, httpd_folder.c the files.
  */
 #include <coir/coir.h>
 
@@ -80,31 +80,18 @@ coir_body(connection, f) {
     }
 } coir_end
 
-/* Accepts for ever. The connections are detached: one that fails is nobody's concern but its own. */
-struct serve {
-    coir_frame_void;
-    coir_args(int listener;);
-    int fd;
-    union {
-        struct coir_accept accept;
-        struct coir_close close;
-    };
-};
-static coir_declare(serve);
-
-coir_body(serve, f) {
-    for (;;) {
-        coir_get(f, f->fd, &f->accept, coir_accept, .fd = f->listener);
-        if (coir_detach(coir_new(connection, .fd = f->fd)) < 0)
-            coir_await(f, &f->close, coir_close, .fd = f->fd);
-    }
-} coir_end
+/* Makes the task of a connection. */
+static struct coir_task *greet(int fd, void *arg)
+{
+    (void)arg;
+    return coir_new(connection, .fd = fd);
+}
 
 static int usage(FILE *to, int code)
 {
-    fprintf(to, "usage: httpd [-t SECONDS] PORT FOLDER\n\n"
+    fprintf(to, "usage: httpd [-s SHARDS] [-t SECONDS] PORT FOLDER\n\n"
             "Serves the files of FOLDER on http://127.0.0.1:PORT/. PORT may also be an address: ':80' is every one of\n"
-            "the machine. A client has SECONDS (15 unless said) for each request.\n");
+            "the machine. A client has SECONDS (15 unless said) for each request; SHARDS (1) threads share them.\n");
     return code;
 }
 
@@ -112,14 +99,18 @@ int main(int argc, char **argv)
 {
     static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
     double seconds = 15;
+    struct coir_options run = { .shards = 1 };
     char where[COIR_ADDRESS_TEXT];
 
-    for (int c; (c = getopt_long(argc, argv, "t:h", options, NULL)) != -1;) {
-        if (c != 't')
+    for (int c; (c = getopt_long(argc, argv, "s:t:h", options, NULL)) != -1;) {
+        if (c == 's')
+            run.shards = (unsigned)strtoul(optarg, NULL, 10);
+        else if (c == 't')
+            seconds = strtod(optarg, NULL);
+        else
             return usage(c == 'h' ? stdout : stderr, c == 'h' ? 0 : 2);
-        seconds = strtod(optarg, NULL);
     }
-    if (optind + 2 != argc || !(seconds > 0 && seconds < 1e6))
+    if (optind + 2 != argc || !(seconds > 0 && seconds < 1e6) || run.shards < 1 || run.shards > 64)
         return usage(stderr, 2);
     config.patience = (int64_t)(seconds * COIR_S);
     config.folder = open(argv[optind + 1], O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -133,5 +124,8 @@ int main(int argc, char **argv)
         return 1;
     /* What is accepted has this too: the end of an answer is not held back. */
     setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-    return coir_main(coir_new(serve, .listener = listener));
+    const int status = coir_run(&run, coir_new(coir_serve, .handler = greet, .fd = listener,
+                                               .spread = COIR_SPREAD_LEAST));
+    fprintf(stderr, "httpd: %s\n", coir_strerror(status));
+    return 1;
 }
