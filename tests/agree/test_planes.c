@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Both planes agree: every operation in every situation of the table, each in a run of its own, on the ring, on
- * epoll, and on a ring without what newer kernels brought. Compared are status, result and effects (what is in the
+ * epoll, and on rings without what newer kernels brought. Compared are status, result and effects (what is in the
  * buffer, what is left for either side, descriptors that were not given back), with what the table says and with
  * each other.
  *
@@ -12,10 +12,11 @@
 
 #include "drive.h"
 
-static const struct column { const char *name, *io, *without; } columns[] = {
-    { "uring", "uring", NULL },
-    { "epoll", "epoll", NULL },
-    { "an old ring", "uring", "-multishot,-msg_ring,-defer,-bufring,-poll_first" },
+static const struct column { const char *name, *io, *without; bool is_oldest; } columns[] = {
+    { "uring", "uring", NULL, false },
+    { "epoll", "epoll", NULL, false },
+    { "an old ring", "uring", "-multishot,-msg_ring,-defer,-bufring,-poll_first", false },
+    { "the oldest ring", "uring", "-multishot,-msg_ring,-defer,-coop,-submit_all,-bufring,-poll_first", true },
 };
 enum { COLUMNS = sizeof columns / sizeof *columns, PATIENCE = 20 };
 
@@ -52,6 +53,7 @@ static void run_case(const struct case_ *c, const struct column *column, char *o
     if (column->without)
         setenv("COIR_URING", column->without, 1);
     alarm(PATIENCE);
+    is_oldest = column->is_oldest;
     const int err = coir_run(&options, coir_new(whole, .w = &w, .c = c));
     unsetenv("COIR_URING");
     /* A closed number is nobody's any more, and so is what coir_close has closed. */
