@@ -86,12 +86,22 @@ static const struct coir_io_kind pause_kind = {
     .let_go = stop_pausing,
 };
 
+/* Somebody closed the listener while this was about to go on. */
+static bool is_closed(struct coir_accept *op)
+{
+    if (op->task.state == 0 || coir_fd_is_still(op->fd, op->closes))
+        return false;
+    op->io.kind = &accept_kind;
+    op->io.res = -ECANCELED;
+    return true;
+}
+
 static bool pauses(struct coir_accept *op)
 {
     struct coir_alarm *alarm = alarm_of(&op->io);
 
     coir_accept_complain(op->io.res);
-    if (coir_io_hold(&op->task, &op->io, &pause_kind, op->fd))
+    if (is_closed(op) || coir_io_hold(&op->task, &op->io, &pause_kind, op->fd))
         return true;
     alarm->fire = pause_is_over;
     coir_wheel_add(&coir_shard_here()->wheel, &alarm->timer, coir_now() + coir_accept_pause(op->pauses++));
@@ -128,12 +138,7 @@ static void find_address(struct coir_accept *op)
 static bool begins(struct coir_accept *op)
 {
     op->len = 0;
-    if (op->closes != coir_fd_closes(op->fd)) {
-        op->io.kind = &accept_kind;
-        op->io.res = -ECANCELED;
-        return true;
-    }
-    return coir_io_begin(&op->task, &op->io, &accept_kind, op->fd);
+    return is_closed(op) || coir_io_begin(&op->task, &op->io, &accept_kind, op->fd);
 }
 
 /* True: it is over, and io.res says how. False: it waits again. */

@@ -8,6 +8,11 @@
  *
  * Who waits for a buffer has data waiting, or else a buffer might go to one who does not use it while others are
  * stuck. What comes back is handed to the oldest; if its data has meanwhile gone elsewhere, it hands it on.
+ *
+ * Behind it stands no multishot receive. One would fill buffers that nobody asked for, on behalf of idle tasks,
+ * and a coir_recv on the same descriptor would have to be served from them. Nor would it be faster: with 64
+ * connections echoing 64 bytes a plain ring program needs 2.5 to 2.6 us of CPU an exchange either way, since the
+ * next receive goes to the kernel with the answer's send, in one call.
  */
 #include <sys/socket.h>
 
@@ -96,7 +101,7 @@ static const struct coir_io_kind want_kind = {
 static bool begins(struct coir_recv_lend *op, const struct coir_io_kind *kind)
 {
     coir_lends_set_id(&op->io, -1);
-    if (op->closes == coir_fd_closes(op->fd))
+    if (op->task.state == 0 || coir_fd_is_still(op->fd, op->closes))
         return coir_io_begin(&op->task, &op->io, kind, op->fd);
     op->io.kind = kind;
     op->io.res = -ECANCELED;
@@ -152,7 +157,7 @@ static bool goes_on(struct coir_recv_lend *op)
     while (ended) {
         struct coir_io *io = &op->io;
 
-        if (io->kind != &lend_kind && io->res >= 0 && op->closes != coir_fd_closes(op->fd))
+        if (io->kind != &lend_kind && io->res >= 0 && !coir_fd_is_still(op->fd, op->closes))
             is_closed(op);
         if (io->kind == &lend_kind && io->res == -ENOBUFS && (io->asked || coir_is_cancelled(&op->task)))
             io->res = -ECANCELED;
