@@ -32,21 +32,23 @@ struct coir_combine {
 };
 coir_export(coir_combine);
 
-enum { COIR_ALL_, COIR_ANY_, COIR_RACE_ };
+/* .how; for a combinator that does not stand alone: coir_within(f, scope, deadline, slot, coir_combine,
+ * .kids = ..., .n = ..., .how = COIR_RACE). */
+enum { COIR_ALL, COIR_ANY, COIR_RACE };
 
 #ifndef __cplusplus
 
 /* Waits for all; the first failure cancels the rest. Status: of the lowest index that failed by itself;
  * 0 for no children. */
-#define coir_all(f, slot, kids_, n_) coir_await(f, slot, coir_combine, .kids = (kids_), .n = (n_), .how = COIR_ALL_)
+#define coir_all(f, slot, kids_, n_) coir_await(f, slot, coir_combine, .kids = (kids_), .n = (n_), .how = COIR_ALL)
 
 /* Waits for the first success, which cancels the rest. Status: 0, or when all failed the status of the
  * lowest index; -EINVAL for no children. */
-#define coir_any(f, slot, kids_, n_) coir_await(f, slot, coir_combine, .kids = (kids_), .n = (n_), .how = COIR_ANY_)
+#define coir_any(f, slot, kids_, n_) coir_await(f, slot, coir_combine, .kids = (kids_), .n = (n_), .how = COIR_ANY)
 
 /* Waits for the first to end, in whichever way, which cancels the rest. Status: that child's; -EINVAL
  * for no children. */
-#define coir_race(f, slot, kids_, n_) coir_await(f, slot, coir_combine, .kids = (kids_), .n = (n_), .how = COIR_RACE_)
+#define coir_race(f, slot, kids_, n_) coir_await(f, slot, coir_combine, .kids = (kids_), .n = (n_), .how = COIR_RACE)
 
 #endif
 

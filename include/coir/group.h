@@ -72,10 +72,11 @@ struct coir_group_spawn {
 };
 coir_export(coir_group_spawn);
 
-/* Closes the group: returns when every member has ended. In the coir_finally of a task that failed it cancels
- * them first. The status is the first failure of a member;
- * without one, -ECANCELED if the wait itself was cancelled, which cancels the members and still waits
- * for their end; or 0. */
+/* Closes the group: returns when every member has ended. Waiting again for a group that was left says the
+ * same again, so that a task may wait in its body and, for the paths that did not come there, in its
+ * coir_finally. In the coir_finally of a task that failed it cancels them first. The status is the first
+ * failure of a member; without one, -ECANCELED if the wait itself was cancelled, which cancels the members
+ * and still waits for their end; or 0. */
 struct coir_group_wait {
     coir_frame_void;
     coir_args(struct coir_group *group;);

@@ -49,7 +49,7 @@ static void kid_ended(struct coir_combine *op, struct coir_task *kid, size_t ind
 
     if (op->result != op->n)
         return;
-    if ((op->how == COIR_ALL_ && success) || (op->how == COIR_ANY_ && !success))
+    if ((op->how == COIR_ALL && success) || (op->how == COIR_ANY && !success))
         return;
     op->result = index_hint < op->n ? index_hint : index_of(op, kid);
     op->decided = kid_status(kid);
@@ -74,7 +74,7 @@ static void first_failure(struct coir_combine *op)
 
 static coir_step combine_end(struct coir_combine *op)
 {
-    if (op->how == COIR_ALL_)
+    if (op->how == COIR_ALL)
         first_failure(op);
     else if (op->result != op->n)
         op->task.status = op->decided;
@@ -141,7 +141,7 @@ static coir_step combine_begin(struct coir_combine *op)
     op->task.state = 1;
     op->task.flags |= COIR_TASK_COUNTS_;
     if (op->n == 0) {
-        op->task.status = op->how == COIR_ALL_ ? 0 : -EINVAL;
+        op->task.status = op->how == COIR_ALL ? 0 : -EINVAL;
         op->task.state = COIR_LEFT_;
         return COIR_DONE_;
     }

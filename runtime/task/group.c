@@ -232,6 +232,11 @@ coir_step coir_group_wait_resume(struct coir_task *t)
 
     if (t->state == 1)
         return wait_ends(op);
+    if (!g->open && g->closing && !g->waiter) {      /* left already: what it said then */
+        t->status = g->status;
+        t->state = COIR_LEFT_;
+        return COIR_DONE_;
+    }
     if (!g->open || g->waiter)
         group_misused(g, "a group is waited for that is not open, or by two tasks");
     g->closing = 1;

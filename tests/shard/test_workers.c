@@ -55,6 +55,7 @@ struct crowd {
 static coir_declare(crowd);
 
 coir_body(crowd, f) {
+    f->most = 0;
     coir_group_open(f, &f->group);
     for (f->i = 0; f->i < OPENS; f->i++)
         coir_spawn(&f->group, coir_new(waiter));

@@ -78,23 +78,23 @@ coir_body(one, f) {
 
 /* As torture a child never ends while the others are being begun. */
 static const struct { const char *name; int how; struct spec specs[KIDS]; struct expect e; } table[] = {
-    { "all, all succeed", COIR_ALL_, { { S, 1 }, { 2 * S, 2 }, { 0, 3 }, { S, 4 } },
+    { "all, all succeed", COIR_ALL, { { S, 1 }, { 2 * S, 2 }, { 0, 3 }, { S, 4 } },
       { 0, KIDS, 4, 0, 2 * S + C } },
-    { "all, at once", COIR_ALL_, { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 0, 4 } },
+    { "all, at once", COIR_ALL, { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 0, 4 } },
       { 0, KIDS, 4, 0, C } },
-    { "all, one fails", COIR_ALL_, { { H, 1 }, { H, 1 }, { S, -EIO }, { H, 1 } },
+    { "all, one fails", COIR_ALL, { { H, 1 }, { H, 1 }, { S, -EIO }, { H, 1 } },
       { -EIO, 2, 4, 3, S + 2 * C } },
-    { "all, two fail at the same time", COIR_ALL_, { { H, 1 }, { S, -EBADF }, { S, -EIO }, { H, 1 } },
+    { "all, two fail at the same time", COIR_ALL, { { H, 1 }, { S, -EBADF }, { S, -EIO }, { H, 1 } },
       { -EBADF, 1, 4, 2, S + 2 * C } },
-    { "any, all succeed", COIR_ANY_, { { 2 * S, 1 }, { S, 2 }, { H, 3 }, { H, 4 } },
+    { "any, all succeed", COIR_ANY, { { 2 * S, 1 }, { S, 2 }, { H, 3 }, { H, 4 } },
       { 0, 1, 4, 3, S + 2 * C } },
-    { "any, failures do not count", COIR_ANY_, { { 0, -EIO }, { S, -EIO }, { 2 * S, 0 }, { H, 4 } },
+    { "any, failures do not count", COIR_ANY, { { 0, -EIO }, { S, -EIO }, { 2 * S, 0 }, { H, 4 } },
       { 0, 2, 4, 1, 2 * S + 2 * C } },
-    { "any, all fail", COIR_ANY_, { { 2 * S, -EIO }, { S, -EBADF }, { 0, -EPIPE }, { S, -ENOENT } },
+    { "any, all fail", COIR_ANY, { { 2 * S, -EIO }, { S, -EBADF }, { 0, -EPIPE }, { S, -ENOENT } },
       { -EIO, KIDS, 4, 0, 2 * S + C } },
-    { "race, a success", COIR_RACE_, { { H, 1 }, { 2 * S, 2 }, { H, 3 }, { S, 4 } },
+    { "race, a success", COIR_RACE, { { H, 1 }, { 2 * S, 2 }, { H, 3 }, { S, 4 } },
       { 0, 3, 4, 3, S + 2 * C } },
-    { "race, a failure", COIR_RACE_, { { S, -EIO }, { 2 * S, 2 }, { H, 3 }, { 3 * S, 4 } },
+    { "race, a failure", COIR_RACE, { { S, -EIO }, { 2 * S, 2 }, { H, 3 }, { 3 * S, 4 } },
       { -EIO, 0, 4, 3, S + 2 * C } },
 };
 
@@ -186,7 +186,7 @@ struct outside {
 static coir_declare(outside);
 
 coir_body(outside, f) {
-    for (f->how = COIR_ALL_; f->how <= COIR_RACE_; f->how++) {
+    for (f->how = COIR_ALL; f->how <= COIR_RACE; f->how++) {
         begun = ended = cancelled = 0;
         f->began = coir_now();
         coir_within(f, &f->scope, f->began + S, &f->hours, hours, .how = f->how);

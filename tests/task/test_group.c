@@ -416,6 +416,25 @@ static int spawns_into_closed(void)
     return run(coir_new(closed));
 }
 
+/* The wait in the body fails, the one in coir_finally finds the group left. */
+struct waits_again {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_group group;
+    struct coir_group_wait wait;
+};
+static coir_declare(waits_again);
+
+coir_body(waits_again, f) {
+    coir_group_open(f, &f->group);
+    coir_spawn(&f->group, coir_new(member, .ns = COIR_MS, .fails = EPROTO));
+    coir_try(f, &f->wait, coir_group_wait, .group = &f->group);
+    coir_finally(f) {
+        coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+        EQ(coir_status(&f->wait), -EPROTO, "waiting again says the same");
+    }
+} coir_end
+
 struct waited_twice {
     coir_frame_void;
     coir_no_args;
@@ -467,6 +486,7 @@ int main(void)
     STOPS(leaves_open, "test_group.c:", "and the place is named");
     STOPS(spawns_into_closed, "spawned into a group that has been left",
           "spawning into a group that was left");
+    EQ(run(coir_new(waits_again)), -EPROTO, "a group waited for in the body, then in coir_finally");
     STOPS(waits_twice, "a group is waited for that is not open, or by two tasks", "two waits for one group");
     return DONE();
 }

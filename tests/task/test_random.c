@@ -102,7 +102,7 @@ coir_body(tree, f) {
         } else if (f->what == ALL || f->what == ANY || f->what == RACE) {
             make_kids(f);
             coir_await(f, &f->combine, coir_combine, .kids = f->kids, .n = (size_t)f->n,
-                       .how = f->what - ALL + COIR_ALL_);
+                       .how = f->what - ALL + COIR_ALL);
             if (draw(2))
                 coir_check(f, &f->combine);
         } else if (f->what == GROUP) {
