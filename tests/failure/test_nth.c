@@ -6,18 +6,20 @@
  *
  * An interruption, and an "again", are not for callers to see: with those every run must end as if nothing had been.
  */
-#include <signal.h>
-
-#include "../agree/drive.h"
-#include "runtime/base/fault.h"
-#include "runtime/base/pool.h"
 
 #ifndef COIR_FAULTS
+#include "tap.h"
+
 int main(void)
 {
     SKIP_ALL("built without -Dfaults=true");
 }
 #else
+#include <signal.h>
+
+#include "../agree/drive.h"
+#include "runtime/base/fault.h"
+#include "runtime/base/pool.h"
 
 enum { PATIENCE = 20, LAST = 400 };
 

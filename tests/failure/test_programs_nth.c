@@ -4,18 +4,20 @@
  * client, and a server of files with its client. Whatever fails, the run ends, with a negative errno or well; every
  * descriptor is given back by the tasks' own cleanups; memory is the leak checker's business.
  */
-#include <signal.h>
-
-#include "../ops/net.h"
-#include "runtime/base/fault.h"
-#include "runtime/base/pool.h"
 
 #ifndef COIR_FAULTS
+#include "tap.h"
+
 int main(void)
 {
     SKIP_ALL("built without -Dfaults=true");
 }
 #else
+#include <signal.h>
+
+#include "../ops/net.h"
+#include "runtime/base/fault.h"
+#include "runtime/base/pool.h"
 
 enum { PATIENCE = 20, LAST = 1000 };
 
