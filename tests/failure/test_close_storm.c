@@ -25,7 +25,12 @@ static uint32_t random_below(uint32_t n)
 }
 
 /* What is at a place now: a stream and its other end, the two ends of a pipe, or a listener. */
-static struct place { int fd, peer; bool listens; struct sockaddr_in at; char where[COIR_ADDRESS_TEXT]; } places[PLACES];
+static struct place {
+    int fd, peer;
+    bool listens;
+    union { struct sockaddr_in in; struct sockaddr_storage any; } at;
+    char where[COIR_ADDRESS_TEXT];
+} places[PLACES];
 static uint64_t begun, ended, closed, refused;
 
 static void furnish(struct place *p)
@@ -34,9 +39,9 @@ static void furnish(struct place *p)
 
     p->listens = random_below(4) == 0;
     if (p->listens) {
-        p->fd = tcp_listener(&p->at, 16);
+        p->fd = tcp_listener(&p->at.in, 16);
         p->peer = -1;
-        coir_address_text((struct sockaddr_storage *)(void *)&p->at, sizeof p->at, p->where, sizeof p->where);
+        coir_address_text(&p->at.any, sizeof p->at.in, p->where, sizeof p->where);
         return;
     }
     if (random_below(3) == 0)
