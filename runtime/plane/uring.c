@@ -336,13 +336,14 @@ static void completed(struct coir_uring_plane *p, struct coir_io *io, int res, u
 }
 
 /* A cancel does not find its operation when that is over, or when the kernel has just woken it and not tried it
- * again: then it may go back to waiting, and must be asked once more. */
-static void missed(struct coir_uring_plane *p, uint64_t data)
+ * again: then it may go back to waiting, and must be asked once more. The same of one that a thread of the kernel's
+ * is trying, unless it is in a file, where it ends by itself. */
+static void missed(struct coir_uring_plane *p, uint64_t data, int res)
 {
     const uint32_t slot = (uint32_t)data, generation = (uint32_t)(data >> 32);
     struct coir_io *io = slot < p->n_slots && p->slots[slot].generation == generation ? p->slots[slot].io : NULL;
 
-    if (io && !put_cancel(p, io)) {
+    if (io && (res == -ENOENT || io->kind->events) && !put_cancel(p, io)) {
         io->spare[1] = p->uncancelled;
         p->uncancelled = io;
     }
@@ -353,8 +354,8 @@ static void complete(struct coir_uring_plane *p, uint64_t data, int res, unsigne
     const uint32_t slot = (uint32_t)data, generation = (uint32_t)(data >> 32);
 
     if (data & COIR_TAG_CANCEL && slot < COIR_SLOT_NUDGING) {
-        if (res == -ENOENT)
-            missed(p, data & ~COIR_TAG_CANCEL);
+        if (res == -ENOENT || res == -EALREADY)
+            missed(p, data & ~COIR_TAG_CANCEL, res);
         return;
     }
     if (slot == COIR_SLOT_NUDGING && res < 0)
