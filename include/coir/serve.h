@@ -46,7 +46,7 @@ struct coir_serving;
  *   grace            when it is cancelled: how long connections may go on, in ns, before they are cancelled too.
  *                    Their end is waited for in any case; listening ends at once. 0: they are cancelled at once
  *
- * The status is -ECANCELED, or why it could not listen or accept. While it serves `result` is what coir_served
+ * The status is -ECANCELED, or why it could not listen or accept. While it serves `result` is what coir_serve_count
  * reads.
  */
 struct coir_serve {
@@ -67,7 +67,7 @@ struct coir_served {
 
 /* Reads them, at any moment of the await; from any shard. -EINVAL when it does not serve (yet, any more), or for a
  * shard that is not there. */
-COIR_API int coir_served(const struct coir_serve *s, unsigned shard, struct coir_served *out);
+COIR_API int coir_serve_count(const struct coir_serve *s, unsigned shard, struct coir_served *out);
 
 #ifdef __cplusplus
 }

@@ -454,7 +454,7 @@ coir_body(coir_serve, f) {
     coir_fail(f, f->task.status);
 } coir_end
 
-int coir_served(const struct coir_serve *op, unsigned shard, struct coir_served *out)
+int coir_serve_count(const struct coir_serve *op, unsigned shard, struct coir_served *out)
 {
     const struct coir_serving *s = op->result;
     const struct worker *w;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 
+#include "runtime/base/pool.h"
 #include "tap.h"
 #include "tests/ops/clients.h"
 
@@ -111,7 +112,7 @@ static uint64_t sum(const struct coir_serve *s, size_t at)
     uint64_t total = 0;
 
     for (unsigned i = 0; s && i < coir_shard_count(); i++) {
-        if (coir_served(s, i, &one) == 0)
+        if (coir_serve_count(s, i, &one) == 0)
             total += *(uint64_t *)(void *)((char *)&one + at);
     }
     return total;
@@ -156,7 +157,9 @@ coir_body(serves, f) {
     coir_spawn(&f->group, coir_new(server, .fd = f->listener, .spread = f->spread, .status = &f->status,
                                    .look = &f->look));
     SETTLE(f);
-    EQ(coir_served(f->look, coir_shard_count(), &f->served), -EINVAL, "%s: no such shard", variant);
+    for (f->i = 0; f->i < (int)coir_shard_count(); f->i++)       /* each has had turns since, and serves */
+        coir_await_on(f, (unsigned)f->i, &f->settle, settle);
+    EQ(coir_serve_count(f->look, coir_shard_count(), &f->served), -EINVAL, "%s: no such shard", variant);
     for (f->i = 0; f->i < CLIENTS; f->i++) {
         f->clients[f->i] = client(f->port);
         EQ(write(f->clients[f->i], "x", 1), 1, "%s: client %d", variant, f->i);
@@ -167,7 +170,7 @@ coir_body(serves, f) {
     EQ(SUM(f->look, live), CLIENTS, "%s: and live", variant);
     EQ(AT(made), CLIENTS, "%s: the handler was called for each", variant);
     for (f->i = 0; f->i < (int)coir_shard_count() && !(f->spread == COIR_SPREAD_KERNEL && f->shared); f->i++) {
-        EQ(coir_served(f->look, (unsigned)f->i, &f->served), 0, "%s: shard %d", variant, f->i);
+        EQ(coir_serve_count(f->look, (unsigned)f->i, &f->served), 0, "%s: shard %d", variant, f->i);
         EQ((int)f->served.taken, CLIENTS / (int)coir_shard_count(), "%s: has its share", variant);
     }
     EQ(write(f->clients[0], "f", 1), 1, "%s: one fails", variant);
@@ -327,7 +330,7 @@ coir_body(refuses, f) {
     f->fds = open_fds();
     coir_await(f, &f->serve, coir_serve, .where = "nowhere", .handler = handler);
     EQ(coir_status(&f->serve), -EINVAL, "%s: no address", variant);
-    EQ(coir_served(&f->serve, 0, &f->served), -EINVAL, "%s: it does not serve", variant);
+    EQ(coir_serve_count(&f->serve, 0, &f->served), -EINVAL, "%s: it does not serve", variant);
     coir_await(f, &f->serve, coir_serve, .where = "127.0.0.1:0");
     EQ(coir_status(&f->serve), -EINVAL, "%s: no handler", variant);
     f->fd = coir_listen("127.0.0.1:0", NULL);
@@ -343,15 +346,17 @@ coir_body(refuses, f) {
 
 /* ---- by name, and the end of the program ---- */
 
+static char where[40];                   /* outlives the main task */
+
 struct named {
     coir_frame_void;
-    coir_no_args;
+    coir_args(const char *where;);
     struct coir_serve serve;
 };
 static coir_declare(named);
 
 coir_body(named, f) {
-    coir_try(f, &f->serve, coir_serve, .where = "unix:@coir-test-serve", .handler = handler, .arg = &made,
+    coir_try(f, &f->serve, coir_serve, .where = f->where, .handler = handler, .arg = &made,
              .spread = COIR_SPREAD_KERNEL);
 } coir_end
 
@@ -369,9 +374,10 @@ static coir_declare(stops);
 
 coir_body(stops, f) {
     reset();
-    coir_detach(coir_new(named));
+    snprintf(where, sizeof where, "unix:@coir-serve-%d", (int)getpid());
+    coir_detach(coir_new(named, .where = where));
     SETTLE(f);
-    coir_get(f, f->fd, &f->dial, coir_dial, .where = "unix:@coir-test-serve");
+    coir_get(f, f->fd, &f->dial, coir_dial, .where = where);
     UNTIL(f, AT(running) == 1);
     EQ(AT(running), 1, "%s: a Unix socket is served", variant);
     close(f->fd);
@@ -441,6 +447,38 @@ coir_body(many, f) {
     EQ(f->status, -ECANCELED, "%s: cancelled", variant);
 } coir_end
 
+/* ---- without memory ---- */
+
+#ifdef COIR_FAULTS
+struct faults {
+    coir_frame_void;
+    coir_args(int nth;);
+    int fds, listener, clients[3];
+    struct coir_scope scope;
+    struct coir_serve serve;
+};
+static coir_declare(faults);
+
+/* The nth allocation of the shard fails: the server ends with -ENOMEM or serves those it can, and loses nothing. */
+coir_body(faults, f) {
+    reset();
+    f->fds = open_fds();
+    f->listener = coir_listen("127.0.0.1:0", NULL);
+    for (int i = 0; i < 3; i++)
+        f->clients[i] = client(port_of(f->listener));
+    coir_fail_alloc_at = f->nth;
+    coir_within(f, &f->scope, coir_now() + 3 * COIR_MS, &f->serve, coir_serve, .handler = handler, .arg = &made,
+                .fd = f->listener, .limit = 2);
+    coir_fail_alloc_at = 0;
+    OK(coir_status(&f->serve) == -ETIMEDOUT || coir_status(&f->serve) == -ENOMEM, "%s: allocation %d fails (%d)",
+       variant, f->nth, coir_status(&f->serve));
+    for (int i = 0; i < 3; i++)
+        close(f->clients[i]);
+    EQ(AT(running), 0, "%s: no connection is left", variant);
+    EQ(open_fds(), f->fds, "%s: nothing is left open", variant);
+} coir_end
+#endif
+
 /* ---- all of it ---- */
 
 static void run(const char *what, unsigned shards, struct coir_task *t)
@@ -456,6 +494,10 @@ static void run(const char *what, unsigned shards, struct coir_task *t)
 int main(void)
 {
     run("refuses", 1, coir_new(refuses));
+#ifdef COIR_FAULTS
+    for (int n = 1; n <= 24; n++)
+        run("faults", 1, coir_new(faults, .nth = n));
+#endif
     run("serves", 1, coir_new(serves));
     run("limits", 1, coir_new(limits));
     run("no grace", 1, coir_new(graces));
