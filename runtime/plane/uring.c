@@ -214,6 +214,14 @@ static bool put_cancel(struct coir_uring_plane *p, struct coir_io *io)
     return true;
 }
 
+static void ask(struct coir_uring_plane *p, struct coir_io *io)
+{
+    if (put_cancel(p, io))
+        return;
+    io->spare[1] = p->uncancelled;
+    p->uncancelled = io;
+}
+
 void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io)
 {
     struct coir_uring_plane *p = coir_uring_self(plane);
@@ -230,20 +238,23 @@ void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io)
         unsend(p, io);
         coir_uring_free_slot(p, io);
         coir_io_ended(plane, io, last_try(io));
-    } else if (!put_cancel(p, io)) {
-        io->spare[1] = p->uncancelled;
-        p->uncancelled = io;
+    } else {
+        ask(p, io);
     }
 }
 
-static void forget_cancel(struct coir_uring_plane *p, const struct coir_io *io)
+static void forget_in(struct coir_io **at, const struct coir_io *io)
 {
-    struct coir_io **at = &p->uncancelled;
-
     while (*at && *at != io)
         at = (struct coir_io **)(void *)&(*at)->spare[1];
     if (*at)
         *at = io->spare[1];
+}
+
+static void forget_cancel(struct coir_uring_plane *p, const struct coir_io *io)
+{
+    forget_in(&p->uncancelled, io);
+    forget_in(&p->missed, io);
 }
 
 /* What found no place, cancels first: they make some. */
@@ -337,15 +348,34 @@ static void completed(struct coir_uring_plane *p, struct coir_io *io, int res, u
 
 /* A cancel does not find its operation when that is over, or when the kernel has just woken it and not tried it
  * again: then it may go back to waiting, and must be asked once more. The same of one that a thread of the kernel's
- * is trying, unless it is in a file, where it ends by itself. */
+ * is trying, unless it is in a file, where it ends by itself. That thread may be held up: after a few
+ * times there is no hurry. */
 static void missed(struct coir_uring_plane *p, uint64_t data, int res)
 {
     const uint32_t slot = (uint32_t)data, generation = (uint32_t)(data >> 32);
     struct coir_io *io = slot < p->n_slots && p->slots[slot].generation == generation ? p->slots[slot].io : NULL;
 
-    if (io && (res == -ENOENT || io->kind->events) && !put_cancel(p, io)) {
-        io->spare[1] = p->uncancelled;
-        p->uncancelled = io;
+    if (!io || !(res == -ENOENT || io->kind->events))
+        return;
+    if (io->asked <= COIR_PROMPT_CANCELS || p->base.shard->virtual_now >= 0) {
+        io->asked += io->asked <= COIR_PROMPT_CANCELS;
+        ask(p, io);
+        return;
+    }
+    io->spare[1] = p->missed;
+    p->missed = io;
+    if (!coir_timer_armed(&p->again.timer))
+        coir_wheel_add(&p->base.shard->wheel, &p->again.timer, coir_now() + COIR_MS);
+}
+
+void coir_uring_cancel_again(struct coir_alarm *alarm)
+{
+    struct coir_uring_plane *p = coir_container_of(alarm, struct coir_uring_plane, again);
+    struct coir_io *io, *next;
+
+    for (io = p->missed, p->missed = NULL; io; io = next) {
+        next = io->spare[1];
+        ask(p, io);
     }
 }
 

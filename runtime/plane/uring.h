@@ -21,6 +21,7 @@ enum {
     COIR_RING_CQ_FACTOR = 4,         /* completions may come in bursts: multishot, cancels */
     /* to -516: how some operations that were interrupted say so, in the kernel's own words (-ERESTARTSYS) */
     COIR_RING_RESTART = -512,
+    COIR_PROMPT_CANCELS = 3,         /* sent at once; what they miss is asked again every millisecond */
     COIR_IO_TRIES = 16,              /* -EAGAIN from a file, before it goes to the pool */
 };
 
@@ -68,6 +69,9 @@ struct coir_uring_plane {
     struct coir_io *unsent, **unsent_end;          /* linked by spare[0]; see COIR_IO_UNSENT */
     /* asked to stop, no place for the cancel yet; linked by spare[1] */
     struct coir_io *uncancelled;
+
+    struct coir_io *missed;          /* asked in vain more than once, to be asked again; linked by spare[1] */
+    struct coir_alarm again;         /* when that is */
 
     int wake;                        /* an eventfd: threads that are no shard write, the ring reads */
     uint64_t wake_count;
@@ -117,6 +121,8 @@ int coir_uring_send(struct coir_uring_plane *p, struct coir_io *io, uint8_t stat
 /* The kernel owes io nothing more. */
 void coir_uring_free_slot(struct coir_uring_plane *p, struct coir_io *io);
 void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io);
+/* Asks again whom cancels have missed. */
+void coir_uring_cancel_again(struct coir_alarm *alarm);
 /* Enters the kernel once: submits everything, and waits up to `timeout` ns for one completion. */
 void coir_uring_enter(struct coir_uring_plane *p, int64_t timeout);
 /* Handles what has been completed. */

@@ -137,6 +137,7 @@ int coir_uring_open(struct coir_shard *s, const struct coir_plane_options *o, st
     p->base.kind = &coir_uring;
     p->base.shard = s;
     p->unsent_end = &p->unsent;
+    p->again.fire = coir_uring_cancel_again;
     p->ring.ring_fd = -1;
     p->registered = p->wake = -1;
     p->features = ~0u;
@@ -176,6 +177,8 @@ void coir_uring_close(struct coir_plane *plane)
     bool clean = coir_fds_leave(&plane->fds);
 
     p->closing = true;
+    if (coir_timer_armed(&p->again.timer))
+        coir_wheel_remove(&plane->shard->wheel, &p->again.timer);
     p->wake_io.asked = 1;
     coir_uring_cancel(plane, &p->wake_io);
     for (int i = 0; i < 1000 && !(clean && !p->wake_io.owed); i++) {
