@@ -416,6 +416,27 @@ static int spawns_into_closed(void)
     return run(coir_new(closed));
 }
 
+/* A server's group: who fails, fails alone. */
+struct going_on {
+    coir_frame_void;
+    coir_no_args;
+    int i;
+    struct coir_group group;
+    struct coir_group_wait wait;
+};
+static coir_declare(going_on);
+
+coir_body(going_on, f) {
+    forget();
+    coir_group_open(f, &f->group, .keep_going = true);
+    for (f->i = 0; f->i < 4; f->i++)
+        coir_spawn(&f->group, coir_new(member, .ns = (1 + f->i) * COIR_MS, .fails = f->i % 2 ? 0 : EPROTO));
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+    EQ(coir_status(&f->wait), 0, "a group that keeps going has no failure");
+    EQ(ended, 4, "all its members came to their end");
+    EQ(cancelled, 0, "none was cancelled");
+} coir_end
+
 /* The wait in the body fails, the one in coir_finally finds the group left. */
 struct waits_again {
     coir_frame_void;
@@ -486,6 +507,7 @@ int main(void)
     STOPS(leaves_open, "test_group.c:", "and the place is named");
     STOPS(spawns_into_closed, "spawned into a group that has been left",
           "spawning into a group that was left");
+    EQ(run(coir_new(going_on)), 0, "a group that keeps going");
     EQ(run(coir_new(waits_again)), -EPROTO, "a group waited for in the body, then in coir_finally");
     STOPS(waits_twice, "a group is waited for that is not open, or by two tasks", "two waits for one group");
     return DONE();
