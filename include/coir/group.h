@@ -30,7 +30,8 @@ struct coir_group {
     uint32_t live;                      /* members that have not ended */
     uint32_t limit;                     /* at most so many live */
     int status;                         /* the first failure */
-    uint8_t open, closing, keep_going;
+    struct coir_shard *home;            /* while it is open */
+    uint8_t closing, keep_going;
 };
 
 struct coir_group_options {
@@ -53,7 +54,7 @@ COIR_API void coir_group_open_(struct coir_task *opener, struct coir_group *g, s
  *   0         it is a member. Also of a cancelled group: it runs, its awaits say -ECANCELED, its finally runs.
  *   -ENOMEM   `t` was NULL
  *   -EAGAIN   the group is at its limit; the frame is gone. coir_group_spawn waits instead.
- * Spawning into a group that is not open, or is being left from outside its members, stops the program.
+ * Spawning into a group that is not open, or another shard's, stops the program.
  */
 COIR_API int coir_spawn(struct coir_group *g, struct coir_task *t);
 
@@ -61,7 +62,8 @@ COIR_API int coir_spawn(struct coir_group *g, struct coir_task *t);
  * the group. */
 COIR_API void coir_group_cancel(struct coir_group *g);
 
-/* Gives a task of coir_new to the shard's root group: the only way to outlive the spawner. As coir_spawn. */
+/* Gives a task of coir_new to the shard's root group: the only way to outlive the spawner. As coir_spawn;
+ * -EINVAL on a thread that is no shard. */
 COIR_API int coir_detach(struct coir_task *t);
 
 /* Spawns, waiting for a place first when the group is at its limit. Takes the frame in every case, also

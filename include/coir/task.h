@@ -372,20 +372,21 @@ enum { coir_in_finally_ = 0 };
     COIR_CHECKS_ \
     coir_step name##_resume(struct coir_task *coir_t_) { \
         struct name *const f COIR_UNUSED_ = (struct name *)coir_t_; \
-        static const char coir_name_[] COIR_UNUSED_ = #name; \
+        static const char coir_await_outside_a_coir_body_[] COIR_UNUSED_ = #name; \
+        _Static_assert(offsetof(struct name, task) == 0, "coir_frame comes first in a frame"); \
         enum { coir_base_ = __COUNTER__, coir_size_ = sizeof(struct name) }; \
         coir_again_: COIR_UNUSED_; \
         switch (COIR_POINT_(coir_t_->state)) { \
         default: \
             if (coir_t_->state != COIR_FINALLY_) \
-                coir_lost_(coir_t_, coir_name_); \
+                coir_lost_(coir_t_, coir_await_outside_a_coir_body_); \
             break; \
         case COIR_POINT_(0):
 
 #define coir_end \
         } \
         if (__builtin_expect(coir_t_->flags & COIR_TASK_GROUPS_, 0)) \
-            coir_left_open_(coir_t_, coir_name_); \
+            coir_left_open_(coir_t_, coir_await_outside_a_coir_body_); \
         COIR_END_CHECK_; \
         coir_t_->state = COIR_LEFT_; \
         return COIR_DONE_; \
@@ -407,7 +408,7 @@ enum { coir_in_finally_ = 0 };
     coir_finally_: \
     case COIR_POINT_(COIR_FINALLY_): \
     if ((f)->task.flags & COIR_TASK_FINALLY_) \
-        coir_lost_(&(f)->task, coir_name_); \
+        coir_lost_(&(f)->task, coir_await_outside_a_coir_body_); \
     (f)->task.flags |= COIR_TASK_FINALLY_ | COIR_TASK_SHIELD_; \
     COIR_UNSHADOW_ \
     enum { coir_in_finally_ = 1 }; \
@@ -423,7 +424,7 @@ enum { coir_in_finally_ = 0 };
 /* Every await says first where it stands, then runs its child; parks here when that parked, and goes on
  * here. */
 #define COIR_STAND_(f) do { \
-    static const struct coir_site coir_here_ = { coir_name_, __FILE__, __LINE__ }; \
+    static const struct coir_site coir_here_ = { coir_await_outside_a_coir_body_, __FILE__, __LINE__ }; \
     (f)->task.site = &coir_here_; \
     } while (0)
 #define COIR_SUSPEND_(n, f, child) do { \

@@ -247,6 +247,8 @@ int coir_sync(unsigned shard, struct coir_task *t)
     struct sync y = { { sync_ended }, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, 0 };
     int err;
 
+    if (t)
+        coir_must_be_new(t);
     if (t && coir_shard_here()) {
         const struct coir_site *at = coir_birth_of(t)->site;
         fprintf(stderr, "coir: coir_sync on shard %u would wait for itself (task %s made at %s:%u); await it, or use "

@@ -264,6 +264,7 @@ static void main_ended(struct coir_reaper *r, const struct coir_task *t)
     struct coir_runtime *run = coir_container_of(r, struct coir_runtime, main_reaper);
 
     run->status = t->status;
+    run->last = t->site;
     __atomic_store_n(&run->main_ended, 1, __ATOMIC_SEQ_CST);
     coir_run_nudge_all(run);
 }
@@ -272,9 +273,9 @@ void coir_run_start_main(struct coir_runtime *run, struct coir_task *main)
 {
     struct coir_shard *s = coir_shard_here();
 
+    coir_frame_begins(main);
     run->main_reaper.ended = main_ended;
     coir_birth_of(main)->reaper = &run->main_reaper;
-    coir_frame_begins(main);
     coir_group_adopt(&s->root, main);
     set_current(run, true);
 }
@@ -500,7 +501,8 @@ static int run_all(struct coir_runtime *run, struct coir_task *main)
     return err;
 }
 
-int coir_run_(const struct coir_options *o, struct coir_task *main, uint64_t abi)
+/* `last`: where the main task stood last; NULL when it did not run. */
+static int run_main(const struct coir_options *o, struct coir_task *main, uint64_t abi, const struct coir_site **last)
 {
     struct coir_runtime *run;
     int err;
@@ -517,15 +519,27 @@ int coir_run_(const struct coir_options *o, struct coir_task *main, uint64_t abi
         coir_discard(main);
     else
         err = run->deadlocked ? -EDEADLK : run->status;
+    *last = run->last;
     coir_run_end(run);
     return err;
 }
 
+int coir_run_(const struct coir_options *o, struct coir_task *main, uint64_t abi)
+{
+    const struct coir_site *last = NULL;
+
+    return run_main(o, main, abi, &last);
+}
+
 int coir_main_(struct coir_task *main, uint64_t abi)
 {
-    const int err = coir_run_(NULL, main, abi);
+    const struct coir_site *last = NULL;
+    const int err = run_main(NULL, main, abi, &last);
 
-    if (err < 0)
+    if (err < 0 && last)
+        fprintf(stderr, "coir: the main task failed: %s (%s last stood at %s:%u)\n", coir_strerror(err), last->task,
+                last->file, last->line);
+    else if (err < 0)
         fprintf(stderr, "coir: the main task failed: %s\n", coir_strerror(err));
     return err < 0;
 }

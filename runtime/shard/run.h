@@ -37,6 +37,7 @@ struct coir_runtime {
 
     struct coir_reaper main_reaper;
     int status;                              /* of the main task */
+    const struct coir_site *last;            /* the await it last stood at */
     /* foreign.c: the epoll set and the timerfd of a shard in another loop */
     int watch, clock;
     bool foreign;                            /* its shard is in another loop */

@@ -59,9 +59,23 @@ struct coir_task *coir_frame_new_(size_t size, coir_step (*body)(struct coir_tas
     return t;
 }
 
+void coir_not_new(const struct coir_task *t)
+{
+    if (t->flags & COIR_TASK_LAZY_)
+        fprintf(stderr, "coir: task %s made at %s:%u is given away, but coir_make made it in its maker's memory: "
+                "what is given away is made by coir_new\n", t->site->task, t->site->file, t->site->line);
+    else
+        fprintf(stderr, "coir: a task is given away that is no frame of coir_new, or was given away before\n");
+    abort();
+}
+
 void coir_bare_begins(struct coir_birth *b)
 {
-    COIR_ASSERT(b->maker == COIR_BARE);          /* else another shard's: frames begin on the thread that made them */
+    if (b->maker != COIR_BARE) {
+        fprintf(stderr, "coir: task %s made at %s:%u, on shard %u, is spawned on another thread; coir_spawn_on takes "
+                "it to another shard\n", b->site->task, b->site->file, b->site->line, b->maker);
+        abort();
+    }
     pthread_mutex_lock(&bare_lock);
     if (b->next)
         b->next->prev = b->prev;

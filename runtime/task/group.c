@@ -33,7 +33,7 @@ void coir_group_begin(struct coir_group *g, struct coir_task *opener, struct coi
     g->live = 0;
     g->limit = limit ? limit : UINT32_MAX;
     g->status = 0;
-    g->open = 1;
+    g->home = coir_shard_here();
     g->closing = 0;
     g->keep_going = 0;
     if (opener && (opener->flags & COIR_TASK_SHIELD_))
@@ -60,7 +60,7 @@ void coir_group_open_(struct coir_task *opener, struct coir_group *g, struct coi
 static void group_end(struct coir_group *g)
 {
     coir_scope_end(&g->scope);
-    g->open = 0;
+    g->home = NULL;
     if (!g->link)
         return;
     *g->link = g->next;
@@ -82,19 +82,25 @@ static bool group_is_full(const struct coir_group *g)
     return g->live >= g->limit;
 }
 
-/* Spawning goes on until the group is waited for, and from inside while a member lives. */
-static void check_open(const struct coir_group *g)
+/* Nothing of the group is looked at: it may be rubbish, or another shard's. */
+static void check_open(const struct coir_group *g, const struct coir_task *t)
 {
-    if (COIR_UNLIKELY(!g->open))
-        group_misused(g, g->waiter || g->closing ? "a task was spawned into a group that has been left"
-                      : "a task was spawned into a group that is not open");
+    const struct coir_site *at;
+
+    if (COIR_LIKELY(g->home == coir_shard_here() && g->home))
+        return;
+    coir_must_be_new(t);
+    at = t->site;
+    fprintf(stderr, "coir: task %s made at %s:%u is spawned into a group that is not open here: it was not opened, "
+            "has been left, or is another shard's\n", at->task, at->file, at->line);
+    abort();
 }
 
 int coir_spawn(struct coir_group *g, struct coir_task *t)
 {
     if (!t)
         return -ENOMEM;
-    check_open(g);
+    check_open(g, t);
     if (group_is_full(g)) {
         coir_discard(t);
         return -EAGAIN;
@@ -106,7 +112,12 @@ int coir_spawn(struct coir_group *g, struct coir_task *t)
 
 int coir_detach(struct coir_task *t)
 {
-    return coir_spawn(&coir_shard_here()->root, t);
+    struct coir_shard *s = coir_shard_here();
+
+    if (s)
+        return coir_spawn(&s->root, t);
+    coir_discard(t);
+    return t ? -EINVAL : -ENOMEM;
 }
 
 void coir_group_cancel(struct coir_group *g)
@@ -158,7 +169,7 @@ void coir_member_ended(struct coir_task *t)
     if (g->live == 0 && g->waiter) {
         coir_wake(g->waiter);
         g->waiter = NULL;
-        g->open = 0;
+        g->home = NULL;
     }
 }
 
@@ -189,7 +200,7 @@ coir_step coir_group_spawn_resume(struct coir_task *t)
         return COIR_DONE_;
     }
     if (op->spawn && (group_is_full(g) || g->spawners)) {
-        check_open(g);
+        check_open(g, op->spawn);
         if (!coir_is_cancelled(t)) {
             t->state = 1;
             t->next = NULL;
@@ -232,12 +243,12 @@ coir_step coir_group_wait_resume(struct coir_task *t)
 
     if (t->state == 1)
         return wait_ends(op);
-    if (!g->open && g->closing && !g->waiter) {      /* left already: what it said then */
+    if (!g->home && g->closing && !g->waiter) {      /* left already: what it said then */
         t->status = g->status;
         t->state = COIR_LEFT_;
         return COIR_DONE_;
     }
-    if (!g->open || g->waiter)
+    if (g->home != coir_shard_here() || g->waiter)
         group_misused(g, "a group is waited for that is not open, or by two tasks");
     g->closing = 1;
     /* Left by failure: nobody will use what the members still do. */

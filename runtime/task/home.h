@@ -217,8 +217,16 @@ static inline int coir_arguments_live(struct coir_task *t, const void *p, const 
 
 /* ---- frames (frame.c) ---- */
 
-/* The same for one that was made on no shard's thread. */
+/* Stops the program: `t` is no frame of coir_new, or has been given to somebody already. */
+void coir_not_new(const struct coir_task *t) __attribute__((noreturn, cold));
+/* The same as below for one that was made on no shard's thread. */
 void coir_bare_begins(struct coir_birth *b) __attribute__((cold));
+
+static inline void coir_must_be_new(const struct coir_task *t)
+{
+    if (COIR_UNLIKELY((t->flags & (COIR_TASK_LAZY_ | COIR_TASK_HEAP_)) != (COIR_TASK_LAZY_ | COIR_TASK_HEAP_)))
+        coir_not_new(t);
+}
 
 /* A frame leaves the list of those that have not begun. On the thread that made it. */
 static inline void coir_frame_begins(struct coir_task *t)
@@ -226,7 +234,7 @@ static inline void coir_frame_begins(struct coir_task *t)
     struct coir_birth *b = coir_birth_of(t);
     struct coir_shard *s = coir_shard_here();
 
-    COIR_ASSERT(t->flags & COIR_TASK_LAZY_);
+    coir_must_be_new(t);
     t->flags ^= COIR_TASK_LAZY_;
     if (COIR_UNLIKELY(!s || s->id != b->maker)) {
         coir_bare_begins(b);

@@ -479,6 +479,95 @@ static int waits_twice(void)
     return run(coir_new(waited_twice));
 }
 
+/* ---- what is given away wrongly ---- */
+
+struct gives_made {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_group group;
+    struct member kid;
+};
+static coir_declare(gives_made);
+
+coir_body(gives_made, f) {
+    coir_group_open(f, &f->group);
+    coir_spawn(&f->group, coir_make(&f->kid, member));
+} coir_end
+
+static int gives_what_was_made(void)
+{
+    return run(coir_new(gives_made));
+}
+
+static int detaches_what_was_made(void)
+{
+    static struct member kid;
+
+    return coir_main(coir_make(&kid, member));
+}
+
+static struct coir_group *elsewhere;
+
+struct spawns_there {
+    coir_frame_void;
+    coir_no_args;
+};
+static coir_declare(spawns_there);
+
+coir_body(spawns_there, f) {
+    coir_spawn(elsewhere, coir_new(member));
+} coir_end
+
+struct lends_group {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_group group;
+    struct spawns_there there;
+};
+static coir_declare(lends_group);
+
+coir_body(lends_group, f) {
+    coir_group_open(f, &f->group);
+    elsewhere = &f->group;
+    coir_await_on(f, 1, &f->there, spawns_there);
+} coir_end
+
+static int spawns_into_another_shards(void)
+{
+    unsetenv("COIR_TIME");
+    return coir_run(&((struct coir_options){ .shards = 2 }), coir_new(lends_group));
+}
+
+static struct coir_task *handed;
+
+struct spawns_handed {
+    coir_frame_void;
+    coir_no_args;
+};
+static coir_declare(spawns_handed);
+
+coir_body(spawns_handed, f) {
+    coir_detach(handed);
+} coir_end
+
+struct hands_over {
+    coir_frame_void;
+    coir_no_args;
+    struct spawns_handed there;
+};
+static coir_declare(hands_over);
+
+coir_body(hands_over, f) {
+    handed = coir_new(member);
+    coir_await_on(f, 1, &f->there, spawns_handed);
+} coir_end
+
+static int hands_a_frame_over(void)
+{
+    unsetenv("COIR_TIME");
+    return coir_run(&((struct coir_options){ .shards = 2 }), coir_new(hands_over));
+}
+
 int main(void)
 {
     setenv("COIR_TIME", "virtual", 1);
@@ -505,10 +594,15 @@ int main(void)
     STOPS(leaves_open, "left_open ended with an open group of 0 tasks",
           "a body that ends with an open group");
     STOPS(leaves_open, "test_group.c:", "and the place is named");
-    STOPS(spawns_into_closed, "spawned into a group that has been left",
+    STOPS(spawns_into_closed, "is spawned into a group that is not open here",
           "spawning into a group that was left");
     EQ(run(coir_new(going_on)), 0, "a group that keeps going");
     EQ(run(coir_new(waits_again)), -EPROTO, "a group waited for in the body, then in coir_finally");
+    STOPS(gives_what_was_made, "coir_make made it in its maker's memory", "spawning what coir_make made");
+    STOPS(detaches_what_was_made, "coir_make made it in its maker's memory", "running what coir_make made");
+    STOPS(spawns_into_another_shards, "or is another shard's", "spawning into another shard's group");
+    STOPS(hands_a_frame_over, "is spawned on another thread; coir_spawn_on takes", "spawning another shard's frame");
+    EQ(coir_detach(coir_new(member)), -EINVAL, "detaching where no shard runs");
     STOPS(waits_twice, "a group is waited for that is not open, or by two tasks", "two waits for one group");
     return DONE();
 }
