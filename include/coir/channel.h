@@ -139,10 +139,11 @@ struct coir_xchan;
  * errno: ENOMEM, or EINVAL for a capacity of 0 or a size that does not fit. Any thread. */
 COIR_API struct coir_xchan *coir_xchan_new(size_t item, size_t capacity) __attribute__((warn_unused_result));
 
-/* Frees it, with the items left in it. Nobody may begin to use it any more. Who has received the last
- * item that was sent, or learnt that it is closed and nothing is left, may free it at once: a call of
- * another thread's that brought that about may not have returned, but touches nothing of the channel any
- * more. Stops the program if a task waits, and says which, and where. NULL is allowed. Any thread. */
+/* Frees it, with the items left in it. Nobody may use it any more, with one exception. Who has received the
+ * last item that was sent, or learnt that it is closed and nothing is left, may free it at once: calls of
+ * other threads that brought that about, which sent an item, received one or closed it, may not have returned
+ * yet. One of them may even be copying its item; that is waited for, blocking the thread as long as the copy
+ * takes. Stops the program if a task waits, and says which, and where. NULL is allowed. Any thread. */
 COIR_API void coir_xchan_free(struct coir_xchan *x);
 
 /* As coir_channel_close. Any thread. */

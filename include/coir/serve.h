@@ -65,8 +65,9 @@ struct coir_served {
     uint64_t refused;               /* closed at once: no memory, or the end of serving */
 };
 
-/* Reads them, at any moment of the await; from any shard. -EINVAL when it does not serve (yet, any more), or for a
- * shard that is not there. */
+/* Reads them; from any shard. -EINVAL when it does not serve (yet, any more), or for a shard that is not there. `s` may
+ * be looked at from when its await has begun, which a handler's call proves, and after its end, too, as long as its
+ * memory is not freed or used for another await. */
 COIR_API int coir_serve_count(const struct coir_serve *s, unsigned shard, struct coir_served *out);
 
 #ifdef __cplusplus

@@ -8,12 +8,15 @@
  * An acceptor gives connections to the workers it feeds: to its own directly, to another shard's by a letter. What
  * shards share are counters, all atomic, and the one cell by which a worker tells its acceptor that it has room.
  *
- * The object is counted: by coir_serve, and by each letter under way.
+ * The object is counted: by coir_serve, and by each letter under way. Who counts connections, from any shard, finds it
+ * through the frame of coir_serve, and looks at it under a lock, under which coir_serve also puts it there and takes it
+ * away. One lock for all of them: nothing else takes it, and nothing but a few loads happens under it.
  */
 #include <coir/cell.h>
 #include <coir/group.h>
 #include <coir/serve.h>
 #include <coir/time.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -345,6 +348,35 @@ coir_body(go, f) {
     coir_check(f, &f->keep);
 } coir_end
 
+/* ---- what can be counted ---- */
+
+static pthread_mutex_t shown = PTHREAD_MUTEX_INITIALIZER;     /* over `result` of each coir_serve */
+
+static void show(struct coir_serve *op, struct coir_serving *s)
+{
+    pthread_mutex_lock(&shown);
+    op->result = s;
+    pthread_mutex_unlock(&shown);
+}
+
+int coir_serve_count(const struct coir_serve *op, unsigned shard, struct coir_served *out)
+{
+    const struct coir_serving *s;
+    const struct worker *w;
+    int err = -EINVAL;
+
+    pthread_mutex_lock(&shown);
+    s = op->result;
+    if (s && shard < s->n) {
+        w = &s->worker[shard];
+        *out = (struct coir_served){ counted(&w->taken), counted(&w->live), counted(&w->failed),
+                                     counted(&w->refused) };
+        err = 0;
+    }
+    pthread_mutex_unlock(&shown);
+    return err;
+}
+
 /* ---- setting up ---- */
 
 static struct coir_serving *make(const struct coir_serve *op)
@@ -438,8 +470,18 @@ static int set_up(struct coir_serve *op)
     }
     for (unsigned i = 0; i < s->n; i++)
         s->kids[i] = coir_new(go, .me = &s->worker[i]);
-    op->result = s;
+    show(op, s);
     return 0;
+}
+
+/* Nobody serves any more: it is hidden from those who count, then let go. */
+static void tear_down(struct coir_serve *op)
+{
+    struct coir_serving *s = op->result;
+
+    close_listeners(s);              /* of those that could not even begin */
+    show(op, NULL);
+    drop(s);
 }
 
 coir_body(coir_serve, f) {
@@ -448,20 +490,6 @@ coir_body(coir_serve, f) {
         coir_fail(f, f->task.status);
     coir_all(f, &f->all, f->result->kids, f->result->n);
     f->task.status = coir_status(&f->all);
-    close_listeners(f->result);              /* of those that could not even begin */
-    drop(f->result);
-    f->result = NULL;
+    tear_down(f);
     coir_fail(f, f->task.status);
 } coir_end
-
-int coir_serve_count(const struct coir_serve *op, unsigned shard, struct coir_served *out)
-{
-    const struct coir_serving *s = op->result;
-    const struct worker *w;
-
-    if (!s || shard >= s->n)
-        return -EINVAL;
-    w = &s->worker[shard];
-    *out = (struct coir_served){ counted(&w->taken), counted(&w->live), counted(&w->failed), counted(&w->refused) };
-    return 0;
-}

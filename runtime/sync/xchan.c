@@ -23,9 +23,12 @@
  * Invariants:
  *   1. WATCHED is set under the lock only, and while a line is not empty and the lock is free, its slot is
  *      watched. So no wake-up is lost: the two meet in one word.
- *   2. A call's last access to the channel is the publishing exchange or the unlocking; coir_xchan_free takes
- *      the lock; a leaf that has waited holds a reference until it is home, since a cancellation may ask after
- *      its line until then. So who has received the last item may free the channel.
+ *   2. A call's last access to the channel is the publishing exchange or the unlocking. A position is gone from
+ *      `head` or `tail` before its slot is published, so that others may learn that nothing is left while an
+ *      item is still being copied out: coir_xchan_free waits until every slot is published as what the two
+ *      positions say, and looks under the lock. A leaf that has waited holds a reference until it is home,
+ *      since a cancellation may ask after its line until then. So who has received the last item may free the
+ *      channel.
  *   3. A waiter is in its line exactly as long as it can be cancelled. Who serves it, under the lock, takes it
  *      out and fills in status and result; after the unlocking a letter brings it home. A cancellation in
  *      between finds it gone from the line and leaves it alone: success stands.
@@ -33,6 +36,7 @@
  */
 #include <coir/channel.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "runtime/sync/wait.h"
@@ -128,19 +132,6 @@ static void drop(struct coir_xchan *x)
         return;
     pthread_mutex_destroy(&x->lock);
     free(x);
-}
-
-void coir_xchan_free(struct coir_xchan *x)
-{
-    if (!x)
-        return;
-    pthread_mutex_lock(&x->lock);
-    if (!coir_list_empty(&x->senders))
-        coir_destroyed_under(&sender_of(x->senders.next)->task, "channel between shards");
-    if (!coir_list_empty(&x->receivers))
-        coir_destroyed_under(&receiver_of(x->receivers.next)->task, "channel between shards");
-    pthread_mutex_unlock(&x->lock);
-    drop(x);
 }
 
 static size_t between(const struct coir_xchan *x, uint64_t head, uint64_t tail)
@@ -373,6 +364,54 @@ static void settle(struct coir_xchan *x, struct served *done)
             moved |= serve_receiver(x, done);
         } while (moved);
     } while (!watch_both(x));
+}
+
+/* ---- its end ---- */
+
+/* Nobody is between a claim and its publication. Under the lock; once true it stays so, if nobody begins a
+ * call. */
+static bool is_quiet(const struct coir_xchan *x)
+{
+    const uint64_t tail = __atomic_load_n(&x->tail, __ATOMIC_ACQUIRE) & ~CLOSED;
+    uint64_t at = __atomic_load_n(&x->head, __ATOMIC_ACQUIRE);
+    bool full = true;
+
+    for (size_t i = 0; i < x->capacity; i++, at = next(x, at)) {
+        full &= at != tail;
+        if (stamp_of(slot_at(x, at)) != at + full)
+            return false;
+    }
+    return true;
+}
+
+/* For a copy of an item, and in the worst case for its thread to be given the processor again. */
+static void pause_for_copy(unsigned times)
+{
+    if (times < 100)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+}
+
+void coir_xchan_free(struct coir_xchan *x)
+{
+    bool quiet;
+
+    if (!x)
+        return;
+    for (unsigned times = 0;; times++) {
+        pthread_mutex_lock(&x->lock);
+        if (!coir_list_empty(&x->senders))
+            coir_destroyed_under(&sender_of(x->senders.next)->task, "channel between shards");
+        if (!coir_list_empty(&x->receivers))
+            coir_destroyed_under(&receiver_of(x->receivers.next)->task, "channel between shards");
+        quiet = is_quiet(x);
+        pthread_mutex_unlock(&x->lock);
+        if (quiet)
+            break;
+        pause_for_copy(times);
+    }
+    drop(x);
 }
 
 /* ---- after the lock ---- */

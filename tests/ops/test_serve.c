@@ -344,6 +344,101 @@ coir_body(refuses, f) {
     EQ(open_fds(), f->fds, "%s: nothing is left open", variant);
 } coir_end
 
+/* ---- counting from another shard, until it ends and after ---- */
+
+static int counting;                     /* atomic: the handler has been called: it serves */
+static int counts_made;                  /* atomic: by the other shard */
+
+enum { COUNTS = 200 };
+
+static struct coir_task *counted_handler(int fd, void *arg)
+{
+    __atomic_store_n(&counting, 1, __ATOMIC_SEQ_CST);
+    return handler(fd, arg);
+}
+
+struct looker {
+    coir_frame_void;
+    coir_args(const struct coir_serve *look; bool *sane;);
+    struct coir_served served;
+    int err;
+    struct coir_pass pass;
+};
+static coir_declare(looker);
+
+coir_body(looker, f) {
+    while (!__atomic_load_n(&counting, __ATOMIC_SEQ_CST))
+        coir_await(f, &f->pass, coir_pass);
+    *f->sane = true;
+    for (f->err = 0; f->err == 0;) {
+        for (int i = 0; i < 20 && (f->err = coir_serve_count(f->look, 1, &f->served)) == 0; i++) {
+            *f->sane &= f->served.taken <= 1 && f->served.live <= 1 && f->served.failed + f->served.refused <= 1;
+            __atomic_add_fetch(&counts_made, 1, __ATOMIC_RELAXED);
+        }
+        coir_await(f, &f->pass, coir_pass);
+    }
+    *f->sane &= f->err == -EINVAL;
+} coir_end
+
+struct elsewhere {
+    coir_frame_void;
+    coir_args(const struct coir_serve *look; bool *sane;);
+    struct looker looker;
+};
+static coir_declare(elsewhere);
+
+coir_body(elsewhere, f) {
+    coir_await_on(f, 1, &f->looker, looker, .look = f->look, .sane = f->sane);
+} coir_end
+
+struct ender {
+    coir_frame_void;
+    coir_args(struct coir_scope *scope;);
+    struct coir_sleep sleep;
+};
+static coir_declare(ender);
+
+coir_body(ender, f) {
+    while (AT(counts_made) < COUNTS)
+        coir_await(f, &f->sleep, coir_sleep, .ns = COIR_MS);
+    coir_scope_cancel(f->scope);
+} coir_end
+
+struct counts {
+    coir_frame_void;
+    coir_no_args;
+    int listener, client, round;
+    bool sane;
+    struct coir_served served;
+    struct coir_group group;
+    struct coir_scope scope;
+    struct coir_serve serve;
+    struct coir_group_wait wait;
+};
+static coir_declare(counts);
+
+/* Another shard counts from the first connection on, through the end, until it is told that nothing serves. */
+coir_body(counts, f) {
+    for (f->round = 0; f->round < 10; f->round++) {
+        reset();
+        __atomic_store_n(&counting, 0, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&counts_made, 0, __ATOMIC_RELAXED);
+        f->listener = coir_listen("127.0.0.1:0", NULL);
+        f->client = client(port_of(f->listener));
+        coir_group_open(f, &f->group);
+        coir_spawn(&f->group, coir_new(elsewhere, .look = &f->serve, .sane = &f->sane));
+        coir_spawn(&f->group, coir_new(ender, .scope = &f->scope));
+        coir_within(f, &f->scope, COIR_NEVER, &f->serve, coir_serve, .handler = counted_handler, .arg = &made,
+                    .fd = f->listener, .spread = COIR_SPREAD_ROUND_ROBIN);
+        EQ(coir_status(&f->serve), -ECANCELED, "%s: cancelled", variant);
+        EQ(coir_serve_count(&f->serve, 0, &f->served), -EINVAL, "%s: it does not serve any more", variant);
+        coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+        OK(f->sane, "%s: another shard could count up to the end, and knows of it", variant);
+        OK(AT(counts_made) >= COUNTS, "%s: and did", variant);
+        close(f->client);
+    }
+} coir_end
+
 /* ---- by name, and the end of the program ---- */
 
 static char where[40];                   /* outlives the main task */
@@ -513,6 +608,7 @@ int main(void)
         run("limits, round robin", n, coir_new(limits, .spread = COIR_SPREAD_ROUND_ROBIN));
         run("limits, least", n, coir_new(limits, .spread = COIR_SPREAD_LEAST));
         run("refuses", n, coir_new(refuses));
+        run("counts", n, coir_new(counts));
         run("crowd, kernel", n, coir_new(many, .spread = COIR_SPREAD_KERNEL));
         run("crowd, round robin", n, coir_new(many, .spread = COIR_SPREAD_ROUND_ROBIN));
         run("crowd, least, limited", n, coir_new(many, .spread = COIR_SPREAD_LEAST, .limit = 1));

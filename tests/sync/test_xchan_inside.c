@@ -2,7 +2,7 @@
 /*
  * The moments inside a send or receive of a channel between shards at which another thread may do anything:
  * between claiming a position and publishing its slot. Threads meet there too seldom to test; so the file is
- * compiled in here, and the two halves are called by hand, with everything else happening in between.
+ * compiled in here, and the two halves are called by hand, with everything else happening in between, its end too.
  */
 #include "runtime/sync/xchan.c"
 
@@ -303,6 +303,88 @@ static void item_is_there(struct inside *f)
     EQ(try_pop(f->x), 1, "the item is there");
 }
 
+/* ---- its end ---- */
+
+struct freeing {
+    struct coir_xchan *x;
+    int freed;                            /* atomic */
+};
+
+static void *frees(void *arg)
+{
+    struct freeing *f = arg;
+
+    coir_xchan_free(f->x);
+    __atomic_store_n(&f->freed, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* A thread frees the channel in the middle of a receive. */
+static void freed_inside(const char *name, struct coir_xchan *x, struct half h, bool watched)
+{
+    struct freeing f = { .x = x };
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, frees, &f);
+    nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+    if (OK(!__atomic_load_n(&f.freed, __ATOMIC_ACQUIRE), "%s: it is not freed while an item is copied out", name))
+        EQ(end_recv(x, h), watched, "%s: the receive ends", name);
+    pthread_join(thread, NULL);
+}
+
+static struct coir_xchan *of_two(size_t capacity)
+{
+    struct coir_xchan *x = coir_xchan_new(sizeof(long), capacity);
+
+    for (long i = 1; i <= 2; i++)
+        EQ(try_push(x, i), 0, "item %ld", i);
+    return x;
+}
+
+static void freed_in_the_middle(void)
+{
+    struct coir_xchan *x = of_two(3);
+    struct half h;
+
+    coir_xchan_close(x);
+    EQ(try_pop(x), 1, "one is received");
+    h = begin_recv(x, 2);
+    EQ(try_pop(x), -EPIPE, "nothing is left for others");
+    freed_inside("nothing left", x, h, false);
+
+    x = of_two(2);
+    h = begin_recv(x, 1);
+    EQ(try_pop(x), 2, "another receives the last");
+    freed_inside("the last received", x, h, false);
+
+    x = of_two(2);
+    h = begin_recv(x, 1);
+    pthread_mutex_lock(&x->lock);
+    OK(watch(x, &x->tail, 0), "a sender watched, who has been cancelled");
+    pthread_mutex_unlock(&x->lock);
+    EQ(try_pop(x), 2, "another receives the last");
+    freed_inside("watched", x, h, true);
+}
+
+/* Whatever is left in it, in whichever lap, nobody is waited for. */
+static void freed_at_rest(void)
+{
+    for (size_t capacity = 1; capacity <= 4; capacity++)
+        for (int passed = 0; passed <= 9; passed++)
+            for (size_t left = 0; left <= capacity; left++) {
+                struct coir_xchan *x = coir_xchan_new(sizeof(long), capacity);
+                size_t good = 0;
+                for (int i = 0; i < passed; i++)
+                    good += try_push(x, i) == 0 && try_pop(x) == i;
+                for (size_t i = 0; i < left; i++)
+                    good += try_push(x, 0) == 0;
+                if (left % 2)
+                    coir_xchan_close(x);
+                coir_xchan_free(x);
+                EQ(good, (size_t)passed + left, "of %zu, after %d: freed with %zu", capacity, passed, left);
+            }
+}
+
 static void drive(const char *name, size_t capacity, void (*a)(struct inside *), void (*b)(struct inside *),
                   void (*c)(struct inside *), void (*d)(struct inside *))
 {
@@ -319,5 +401,7 @@ int main(void)
     drive("closed in the middle of a send", 2, two_receivers, it_is_closed, one_got_it_one_was_told, NULL);
     drive("overtaken", 2, send_begins, overtaken, first_got_two, NULL);
     drive("cancelled while watching", 2, send_begins, watcher_cancelled, item_is_there, NULL);
+    freed_in_the_middle();
+    freed_at_rest();
     return DONE();
 }
