@@ -56,8 +56,9 @@ COIR_API int coir_cell_complete_(struct coir_cell *c, int status, int64_t value,
  * false, and it has been completed already. Any thread. */
 COIR_API bool coir_cell_revoke(struct coir_cell *c);
 
-/* Sets a callback instead of an awaiter; runs at once, here, if the cell is complete already. One party,
- * once. */
+/* Sets a callback instead of an awaiter; it may still be running when coir_cell_revoke has said that the
+ * cell is complete: whoever owns the cell keeps it until it has run. It runs at once, here, if the cell is
+ * complete already. One party, once. */
 COIR_API void coir_cell_call(struct coir_cell *c, void (*call)(struct coir_cell *, void *arg), void *arg);
 
 /* True when completed. Any thread. */

@@ -36,6 +36,7 @@ struct coir_scope {
     uint8_t shield;
     uint8_t overdue;               /* patience is over: cancellation goes through coir_finally too */
     uint8_t visiting;              /* in the list of `visit` */
+    uint8_t holds;                 /* a shield that stopping the program waits for */
 };
 
 enum { COIR_SCOPE_AWAIT_, COIR_SCOPE_GROUP_, COIR_SCOPE_COMBINE_ };

@@ -517,12 +517,14 @@ static inline bool coir_next_(struct coir_task *t)
 #define coir_next_stop(gen) coir_next_stop_(&(gen)->task)
 static inline void coir_next_stop_(struct coir_task *t)
 {
-    if (t->state == COIR_LEFT_ || t->state == 0) {
+    if (t->state == COIR_LEFT_)
+        return;
+    t->status = -ECANCELED;
+    if (t->state == 0) {
         COIR_BEGUN_(t);
         t->state = COIR_LEFT_;
         return;
     }
-    t->status = -ECANCELED;
     t->state = COIR_FINALLY_;
     if (t->body(t).parked)
         coir_not_a_generator_(t);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The life of an operation, whichever plane drives it: begun, or ended at once in a cancelled scope; listed
- * under its descriptor; cancelled through its task; ended once. And how a close finds an end to all of them.
+ * under its descriptor, or both of them; cancelled through its task; ended once. And how a close finds an end to all of
+ * them.
  */
 #include <fcntl.h>
 
@@ -60,6 +61,39 @@ static int enlist(struct coir_plane *p, struct coir_io *io)
     return 0;
 }
 
+/* What lists io under its second descriptor: a wait that nobody ends but with io itself. NULL: it has only one. */
+static struct coir_io *other_of(const struct coir_io *io)
+{
+    return io->kind->other ? (struct coir_io *)(void *)((char *)io->task + io->kind->other) : NULL;
+}
+
+static int enlist_all(struct coir_plane *p, struct coir_io *io)
+{
+    struct coir_io *other = other_of(io);
+    int err = enlist(p, io);
+
+    if (err < 0 || !other)
+        return err;
+    other->kind = io->kind;
+    other->task = io->task;
+    other->state = COIR_IO_HELD;
+    other->link = NULL;
+    err = other->fd == io->fd ? 0 : enlist(p, other);
+    if (err < 0)
+        unlist(io);
+    return err;
+}
+
+/* It has ended before it parked. A next step compares with `slot`. */
+static bool ends_at_once(struct coir_plane *p, struct coir_io *io, int res)
+{
+    const struct coir_fd *e = coir_fd_find(&p->fds, io->fd);
+
+    io->res = res;
+    io->slot = e ? e->closes : 0;
+    return true;
+}
+
 static void set_out(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd)
 {
     io->kind = kind;
@@ -81,18 +115,18 @@ bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io
     struct coir_plane *p = coir_plane_here();
 
     set_out(t, io, kind, fd);
-    if (coir_is_cancelled(t)) {
-        io->res = in_cancelled_scope(t, kind);
-        return true;
-    }
-    io->res = enlist(p, io);
+    if (coir_is_cancelled(t))
+        return ends_at_once(p, io, in_cancelled_scope(t, kind));
+    io->res = enlist_all(p, io);
     if (io->res < 0)
         return true;
     p->shard->stats.submissions++;
     if (!p->kind->begin(p, io)) {
         p->shard->stats.completions++;
         unlist(io);
-        return true;
+        if (kind->other)
+            unlist(other_of(io));
+        return ends_at_once(p, io, io->res);
     }
     p->in_flight++;
     p->in_flight_files += !kind->events;
@@ -101,9 +135,7 @@ bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io
 
 bool coir_io_begin_next(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd)
 {
-    const struct coir_fd *e = coir_fd_find(&coir_plane_here()->fds, fd);
-
-    if (t->state == 0 || !e || (!e->closer && e->closes == io->slot))
+    if (t->state == 0 || coir_fd_is_still(fd, io->slot))
         return coir_io_begin(t, io, kind, fd);
     io->res = -ECANCELED;
     return true;
@@ -122,7 +154,7 @@ void coir_io_abort(struct coir_task *t)
     struct coir_io *io = t->waits_for;
     struct coir_plane *p = coir_plane_here();
 
-    if (io->asked)
+    if (io->asked || io->kind->always)       /* what is always done ends by itself */
         return;
     io->asked = 1;
     if (io->state != COIR_IO_HELD) {
@@ -136,6 +168,8 @@ void coir_io_abort(struct coir_task *t)
 
 void coir_io_ended(struct coir_plane *p, struct coir_io *io, int res)
 {
+    struct coir_io *other = other_of(io);
+
     io->res = res;
     if (io->state != COIR_IO_HELD) {
         COIR_ASSERT(p->in_flight > 0);
@@ -148,6 +182,10 @@ void coir_io_ended(struct coir_plane *p, struct coir_io *io, int res)
     if (io->fd >= 0) {
         io->slot = coir_fd_find(&p->fds, io->fd)->closes;
         coir_fd_rests(p, io->fd);
+    }
+    if (other && other->link) {
+        unlist(other);
+        coir_fd_rests(p, other->fd);
     }
 }
 
@@ -179,7 +217,7 @@ void coir_fd_forget(struct coir_plane *p, int fd)
 
     if (!e)
         return;
-    e->known = e->seekable = false;
+    e->known = e->seekable = e->drained = false;
     e->closer = NULL;
     e->closes++;
 }

@@ -135,6 +135,7 @@ static void come_home(struct coir_shard *s, struct coir_letter *letter)
     struct away *a = coir_container_of(letter, struct away, letter);
     struct coir_task *awaiter = a->proxy.awaiter;
 
+    awaiter->awaiting = NULL;                /* a cancel may walk past before the awaiter runs */
     if (!a->cancelling || a->cancelled)
         coir_pool_free(&s->pool, a, sizeof *a);
     coir_ready(awaiter);

@@ -54,6 +54,14 @@ static void set_clock(struct coir_shard *s)
     timerfd_settime(s->run->clock, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
+void coir_due_at_once(struct coir_shard *s)
+{
+    if (!s->outside)
+        return;
+    s->outside = false;
+    set_clock(s);
+}
+
 /* A callback of the other loop completes a cell, cancels a group, ...: the next turn is due at once. */
 void coir_ready_apart(struct coir_shard *s, struct coir_task *t)
 {
@@ -61,10 +69,7 @@ void coir_ready_apart(struct coir_shard *s, struct coir_task *t)
         coir_queue_push(&s->background, t);
     else
         coir_ready_(t);
-    if (s->outside) {
-        s->outside = false;
-        set_clock(s);
-    }
+    coir_due_at_once(s);
 }
 
 struct coir_shard *coir_shard_open_(const struct coir_options *o, struct coir_task *main, uint64_t abi)

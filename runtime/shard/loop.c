@@ -163,14 +163,19 @@ static void see_deadlock(struct coir_shard *s)
         coir_group_abandon(&s->root);
 }
 
-/* Everything on the shard is cancelled once, when that is asked for and no shield is open. */
+/* Everything on the shard is cancelled once, when that is asked for and no shield is open on any that was
+ * opened before. */
 static void stop_if_asked(struct coir_shard *s)
 {
     const struct coir_runtime *run = s->run;
     const bool asked = __atomic_load_n(&run->stop_asked, __ATOMIC_ACQUIRE)
         || (__atomic_load_n(&run->main_ended, __ATOMIC_ACQUIRE) && !run->options.drain);
 
-    if (asked && !s->stopped && (!s->shields || s->deadlocks)) {
+    s->stopping |= asked;
+    if (s->shields_ended && asked)
+        coir_run_nudge_all(s->run);
+    s->shields_ended = false;
+    if (asked && !s->stopped && (!__atomic_load_n(s->shields, __ATOMIC_SEQ_CST) || s->deadlocks)) {
         s->stopped = true;
         coir_group_cancel(&s->root);
     }

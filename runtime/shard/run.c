@@ -128,6 +128,7 @@ int coir_shard_begin(struct coir_runtime *run, unsigned id)
     s->torture = run->torture;
     s->spin = 20000;
     s->visits_end = &s->visits;
+    s->shields = &run->shields;
     coir_queue_init(&s->background);
     coir_wheel_init(&s->wheel, s->virtual_now >= 0 ? s->virtual_now : coir_clock_monotonic());
     coir_pool_init(&s->pool, &run->depot);
@@ -164,17 +165,30 @@ void coir_shard_end(struct coir_shard *s)
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
+/* No other thread is in the middle of something that the child would inherit half done. */
+static void hold(void)
+{
+    pthread_mutex_lock(&current_lock);
+    coir_frames_hold();
+}
+
+static void let_go(void)
+{
+    coir_frames_let_go();
+    pthread_mutex_unlock(&current_lock);
+}
+
 /* The child has none of the threads, and none of the rings. */
 static void forget_in_child(void)
 {
     coir_here.shard = NULL;
     current = NULL;
-    pthread_mutex_init(&current_lock, NULL);
+    let_go();
 }
 
 static void watch_forks(void)
 {
-    pthread_atfork(NULL, NULL, forget_in_child);
+    pthread_atfork(hold, let_go, forget_in_child);
 }
 
 /* The plane that is asked for, or NULL and a line on stderr. `probed`: epoll will do if the ring is
@@ -299,13 +313,13 @@ void coir_nudge_by_eventfd(struct coir_runtime *run, unsigned shard)
 
 void coir_stop(void)
 {
-    struct coir_runtime *run = coir_run_enter();
-
-    if (!run)
-        return;
-    __atomic_store_n(&run->stop_asked, 1, __ATOMIC_RELEASE);
-    coir_run_nudge_all(run);
-    coir_run_leave();
+    pthread_mutex_lock(&current_lock);
+    if (current && !current->closed) {
+        __atomic_store_n(&current->stop_asked, 1, __ATOMIC_RELEASE);
+        if (current->begun)                  /* else the shards see it in their first turn */
+            coir_run_nudge_all(current);
+    }
+    pthread_mutex_unlock(&current_lock);
 }
 
 void coir_post(struct coir_shard *s, struct coir_letter *letter)

@@ -45,6 +45,7 @@ struct coir_runtime {
     int closed;                              /* atomic: it is over */
     int stop_asked;                          /* atomic: cancel everything */
     int busy;                                /* atomic: see above */
+    int shields;                             /* atomic: open ones that stopping waits for, of all shards */
     int awake;                               /* atomic: shards that are not asleep */
     int dead;                                /* atomic: shards asleep with nothing to wait for */
     unsigned risings;                        /* atomic: how often a dead shard has come back */

@@ -9,6 +9,8 @@
  *        |----complete-----------> DONE               who waits later does not suspend
  *        `----revoke (from EMPTY, AWAITED, CALLED)--> REVOKED
  *
+ * Who begins to wait claims the cell first (CLAIMING), so that of two only one writes where it waits.
+ *
  * Between its first state and DONE a completer claims the cell (COMPLETING), so that a second one is told
  * from the first, and writes the value. A cell in a frame goes with its frame, and that may be as soon as it
  * is DONE: the completer touches nothing of it afterwards, except for a waiter, who stays until the letter in
@@ -21,7 +23,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/task/home.h"
 
-enum { EMPTY, AWAITED, CALLED, COMPLETING, DONE, REVOKED };
+enum { EMPTY, CLAIMING, AWAITED, CALLED, COMPLETING, DONE, REVOKED };
 
 _Static_assert(sizeof(struct coir_letter) == sizeof ((struct coir_cell *)0)->letter, "a letter lies in the cell");
 
@@ -73,6 +75,34 @@ static bool change(struct coir_cell *c, uint16_t from, uint16_t to)
     return __atomic_compare_exchange_n(&c->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+static void pause_a_little(int i)
+{
+    if (i < 100)
+        coir_cpu_relax();
+    else
+        sched_yield();
+}
+
+/* The state, once nobody is in the middle of beginning to wait. */
+static uint16_t claimed(const struct coir_cell *c)
+{
+    uint16_t state;
+
+    for (int i = 0; (state = state_of(c)) == CLAIMING; i++)
+        pause_a_little(i);
+    return state;
+}
+
+/* The state, once nobody is in the middle of completing: a few instructions of another thread's. */
+static uint16_t settled(const struct coir_cell *c)
+{
+    uint16_t state;
+
+    for (int i = 0; (state = state_of(c)) == COMPLETING || state == CLAIMING; i++)
+        pause_a_little(i);
+    return state;
+}
+
 /* ---- completing ---- */
 
 static void twice(const struct coir_cell *c, const struct coir_site *site)
@@ -104,37 +134,28 @@ static void wake_waiter(struct coir_cell *c)
 
 int coir_cell_complete_(struct coir_cell *c, int status, int64_t value, const struct coir_site *site)
 {
-    uint16_t was = state_of(c);
+    uint16_t was;
+    void (*call)(struct coir_cell *, void *);
+    void *arg;
 
     do {
+        was = claimed(c);
         if (was == REVOKED)
             return -ECANCELED;
         if (was == COMPLETING || was == DONE)
             twice(c, site);
-    } while (!__atomic_compare_exchange_n(&c->state, &was, COMPLETING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    } while (!change(c, was, COMPLETING));
+    call = was == CALLED ? c->call : NULL;
+    arg = was == CALLED ? c->arg : NULL;
     c->completed = site;
     c->status = status;
     c->value = value;
     __atomic_store_n(&c->state, DONE, __ATOMIC_RELEASE);
-    if (was == CALLED)
-        c->call(c, c->arg);
+    if (call)
+        call(c, arg);
     else if (was == AWAITED)
         wake_waiter(c);
     return 0;
-}
-
-/* The state, once nobody is in the middle of completing: a few instructions of another thread's. */
-static uint16_t settled(const struct coir_cell *c)
-{
-    uint16_t state;
-
-    for (int i = 0; (state = state_of(c)) == COMPLETING; i++) {
-        if (i < 100)
-            coir_cpu_relax();
-        else
-            sched_yield();
-    }
-    return state;
 }
 
 bool coir_cell_revoke(struct coir_cell *c)
@@ -211,6 +232,14 @@ static coir_step fail(struct coir_cell_wait *op, int status)
     return COIR_DONE_;
 }
 
+/* It is complete, or revoked; or another waiter has it. */
+static coir_step somebody_was_faster(struct coir_cell_wait *op)
+{
+    const uint16_t state = settled(op->cell);
+
+    return state == AWAITED || state == CALLED ? fail(op, -EINVAL) : wait_ends(op);
+}
+
 coir_step coir_cell_wait_resume(struct coir_task *t)
 {
     struct coir_cell_wait *op = (struct coir_cell_wait *)t;
@@ -224,21 +253,18 @@ coir_step coir_cell_wait_resume(struct coir_task *t)
     if (coir_arguments_live(t, c, "coir_cell_wait"))
         return fail(op, -EFAULT);
     const uint16_t state = settled(c);
-    if (state == AWAITED || state == CALLED)
-        return fail(op, -EINVAL);
     /* Read before the other party can know of the wait: it may drop its reference at any moment after. */
     const bool is_counted = __atomic_load_n(&c->references, __ATOMIC_RELAXED) != 0;
     if (state == EMPTY && is_counted && coir_is_cancelled(t))
         return fail(op, -ECANCELED);
+    if (state != EMPTY || !change(c, EMPTY, CLAIMING))
+        return somebody_was_faster(op);
     c->waiter = t;
     c->home = s;
     t->state = 1;
     t->waits_for = c;
+    t->abort = is_counted ? wait_abort : NULL;
     coir_external(s, 1);
-    if (state == EMPTY && change(c, EMPTY, AWAITED)) {
-        t->abort = is_counted ? wait_abort : NULL;
-        return COIR_PARK_;
-    }
-    coir_external(s, -1);
-    return wait_ends(op);
+    __atomic_store_n(&c->state, AWAITED, __ATOMIC_RELEASE);
+    return COIR_PARK_;
 }

@@ -150,6 +150,8 @@ static coir_step combine_begin(struct coir_combine *op)
     if (op->live == 0)
         return combine_end(op);
     op->task.abort = combine_abort;
+    if (coir_is_cancelled(&op->task))        /* also by a child that has just run: nobody else will say so */
+        combine_abort(&op->task);
     return COIR_PARK_;
 }
 

@@ -101,6 +101,16 @@ void coir_free(struct coir_task *t)
     coir_frame_free(t);
 }
 
+void coir_frames_hold(void)
+{
+    pthread_mutex_lock(&bare_lock);
+}
+
+void coir_frames_let_go(void)
+{
+    pthread_mutex_unlock(&bare_lock);
+}
+
 void coir_discard(struct coir_task *t)
 {
     if (!t)

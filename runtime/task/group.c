@@ -73,6 +73,11 @@ static void group_end(struct coir_group *g)
 void coir_group_abandon(struct coir_group *g)
 {
     coir_shard_here()->stats.ended += g->live;
+    for (struct coir_birth *b = g->first; b; b = b->next) {
+        coir_born(b)->status = -EDEADLK;
+        if (b->reaper)
+            b->reaper->ended(b->reaper, coir_born(b));
+    }
     g->first = g->last = NULL;
     g->live = 0;
 }

@@ -72,7 +72,9 @@ struct coir_shard {
     struct coir_scope *visits, **visits_end;   /* scopes that cancelling still has to walk (scope.c) */
     bool visiting;
     struct coir_guest *guests;
-    unsigned shields;                   /* open coir_shield scopes: stopping waits for them */
+    int *shields;                       /* atomic, the run's: open coir_shield scopes that stopping waits for */
+    bool shields_ended;                 /* the last of them has been shut here: the other shards are to look */
+    bool stopping;                      /* stopping has been asked for: shields opened from now on do not hold it */
 
     struct coir_plane *plane;
     struct coir_runtime *run;
@@ -154,6 +156,9 @@ static inline struct coir_task *coir_queue_pop(struct coir_queue *q)
 
 /* The rare cases of coir_ready_on: on the background queue, or between the turns that another loop runs. */
 void coir_ready_apart(struct coir_shard *s, struct coir_task *t) __attribute__((cold));
+
+/* In another loop, between turns: the next turn is due at once (foreign.c). */
+void coir_due_at_once(struct coir_shard *s) __attribute__((cold));
 
 /* Puts a task that is to be resumed at the tail of the run queue. On its shard; it must be in no queue. */
 static inline void coir_ready_on(struct coir_shard *s, struct coir_task *t)
@@ -261,6 +266,9 @@ static inline void coir_frame_free(struct coir_task *t)
 
 /* Frees a frame that will not begin, without a report: whoever took it has said why. NULL is allowed. */
 void coir_discard(struct coir_task *t);
+/* The list of frames made on no shard's thread, over a fork. */
+void coir_frames_hold(void);
+void coir_frames_let_go(void);
 /* Names on stderr what was made and never ran, and frees it: at the end of a shard, and for threads that
  * are none. */
 size_t coir_report_unborn(struct coir_birth **list);

@@ -137,6 +137,8 @@ static void walk(struct coir_scope *s, bool final)
         visit(h, s, through);
     }
     h->visiting = false;
+    if (COIR_UNLIKELY(h->outside))           /* cancels may wait for the kernel, with nobody ready */
+        coir_due_at_once(h);
 }
 
 /* ---- cancelling ---- */
@@ -202,7 +204,7 @@ void coir_scope_begin(struct coir_scope *s, struct coir_scope *outer, int kind)
     s->visit = NULL;
     s->alarm.timer.next = NULL;
     s->kind = (uint8_t)kind;
-    s->cancelled = s->expired = s->shield = s->overdue = s->visiting = 0;
+    s->cancelled = s->expired = s->shield = s->overdue = s->visiting = s->holds = 0;
 }
 
 void coir_scope_end(struct coir_scope *s)
@@ -223,7 +225,9 @@ void coir_scope_open_(struct coir_scope *s, struct coir_task *child, int64_t dea
     s->owner = child;
     if (shielded) {
         s->shield = COIR_SHIELDED_BY_CALL_;
-        h->shields++;
+        s->holds = !h->stopping;
+        if (s->holds)
+            __atomic_add_fetch(h->shields, 1, __ATOMIC_SEQ_CST);
     } else if (child->flags & COIR_TASK_SHIELD_) {
         s->shield = COIR_SHIELDED_BY_FINALLY_;
     }
@@ -243,8 +247,8 @@ void coir_scope_open_(struct coir_scope *s, struct coir_task *child, int64_t dea
 void coir_scope_shut_(struct coir_scope *s, struct coir_task *child)
 {
     coir_scope_end(s);
-    if (s->shield == COIR_SHIELDED_BY_CALL_)
-        coir_shard_here()->shields--;
+    if (s->holds && __atomic_sub_fetch(coir_shard_here()->shields, 1, __ATOMIC_SEQ_CST) == 0)
+        coir_shard_here()->shields_ended = true;
     if (s->expired && child->status == -ECANCELED)
         child->status = -ETIMEDOUT;
 }
