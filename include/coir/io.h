@@ -104,11 +104,15 @@ coir_export(coir_close);
  * errno. */
 COIR_API int coir_pipe(int fds[2]);
 
-/* splice(2): moves bytes from one descriptor to another, one of them a pipe; offset -1: at the position. */
+/* splice(2): moves bytes from one descriptor to another, one of them a pipe; offset -1: at the position. A
+ * close of either ends it. From and to a file it runs on the pool for files. A socket or terminal that is
+ * blocking is O_NONBLOCK while the call is made. */
 struct coir_splice {
     coir_frame(size_t);
     coir_args(int fd_in; int64_t off_in; int fd_out; int64_t off_out; size_t len; unsigned flags;);
-    struct coir_io io;
+    uint32_t closes[2];
+    unsigned ends;
+    struct coir_io io, other;
 };
 coir_export(coir_splice);
 

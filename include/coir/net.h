@@ -107,8 +107,8 @@ coir_export(coir_sendmsg);
 struct coir_sendfile {
     coir_frame(size_t);
     coir_args(int out_fd; int in_fd; int64_t offset; size_t count;);
-    uint32_t closes;
-    struct coir_io io;
+    uint32_t closes[2];
+    struct coir_io io, other;
 };
 coir_export(coir_sendfile);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations on any descriptor: read, write, their vectored forms, readiness, close, splice, pipes.
+ * Operations on any descriptor: read, write, their vectored forms, readiness, close, pipes.
  *
  * A descriptor may be anything. On the ring the kernel sorts that out. Without it a read is tried with
  * RWF_NOWAIT, which says -EAGAIN for a file that is not in memory and for a pipe that is empty; the file then
@@ -177,24 +177,36 @@ coir_step coir_write_resume(struct coir_task *t)
     return coir_op_ends(t, &op->io, &op->result);
 }
 
+/* Takes one write into account. True: that was the last. */
+static bool write_took(struct coir_write_all *op)
+{
+    const int res = op->io.res;
+
+    if (res < 0)
+        op->task.status = res;
+    else
+        op->result += (size_t)res;
+    return res <= 0 || op->result == op->len;
+}
+
+static bool write_all_checks(struct coir_write_all *op)
+{
+    const int check = coir_check_buffer(&op->task, op->fd, op->buf, op->len, "coir_write_all");
+
+    op->task.status = check < 0 ? check : 0;
+    return check > 0;
+}
+
 coir_step coir_write_all_resume(struct coir_task *t)
 {
-    struct coir_write *op = (struct coir_write *)t;
-    int check = 1;
+    struct coir_write_all *op = (struct coir_write_all *)t;
+    bool begins = t->state != 1, more = t->state != 0 || write_all_checks(op);
 
-    if (t->state == 0)
-        check = coir_check_buffer(t, op->fd, op->buf, op->len, "coir_write_all");
-    if (check > 0 && t->state == 0 && !coir_io_begin(t, &op->io, &write_kind, op->fd))
-        return COIR_PARK_;
-    for (;;) {
-        const int res = check > 0 ? op->io.res : check;
-        if (res < 0)
-            t->status = res;
-        else
-            op->result += (size_t)res;
-        if (res <= 0 || op->result == op->len)
-            break;
-        if (!coir_io_begin_next(t, &op->io, &write_kind, op->fd))
+    for (; more; begins = true) {
+        if (begins && !coir_io_begin_next(t, &op->io, &write_kind, op->fd))
+            return COIR_PARK_;
+        more = !write_took(op);
+        if (more && coir_op_gives_turn(t))
             return COIR_PARK_;
     }
     t->state = COIR_LEFT_;
@@ -392,81 +404,6 @@ coir_step coir_close_resume(struct coir_task *t)
     if (!coir_io_begin(t, &op->io, &close_kind, -1))
         return COIR_PARK_;
     return coir_op_ends_int(t, &op->io, NULL);
-}
-
-/* ---- splice ---- */
-
-/* Without the ring there are two ends to wait for, one at a time: how an attempt says that it is the other. */
-enum { SPLICE_OTHER_END = -EXFULL };
-
-static int splice_now(const struct coir_splice *op, unsigned flags)
-{
-    off64_t in = op->off_in, out = op->off_out;
-
-    return coir_errno(splice(op->fd_in, in < 0 ? NULL : &in, op->fd_out, out < 0 ? NULL : &out,
-                             coir_io_length(op->len), op->flags | flags));
-}
-
-/* -EAGAIN when it is its source that has nothing; else it is the other end that has to be waited for. */
-static int splice_attempt(struct coir_task *t)
-{
-    const struct coir_splice *op = (const struct coir_splice *)t;
-    const int res = splice_now(op, SPLICE_F_NONBLOCK);
-
-    return res == -EAGAIN && is_ready(op->fd_in, POLLIN) ? SPLICE_OTHER_END : res;
-}
-
-static int splice_out_attempt(struct coir_task *t)
-{
-    const struct coir_splice *op = (const struct coir_splice *)t;
-    const int res = splice_now(op, SPLICE_F_NONBLOCK);
-
-    return res == -EAGAIN && is_ready(op->fd_out, POLLOUT) ? SPLICE_OTHER_END : res;
-}
-
-static int splice_block(struct coir_task *t)
-{
-    return splice_now((const struct coir_splice *)t, 0);
-}
-
-static void splice_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
-{
-    const struct coir_splice *op = (const struct coir_splice *)t;
-
-    io_uring_prep_splice(sqe, op->fd_in, op->off_in, op->fd_out, op->off_out, (unsigned)coir_io_length(op->len),
-                         op->flags);
-}
-
-static const struct coir_io_kind splice_kind = {
-    .name = "coir_splice",
-    .events = POLLIN,
-    .opcode = IORING_OP_SPLICE,
-    .attempt = splice_attempt,
-    .block = splice_block,
-    .prepare = splice_prepare,
-};
-
-static const struct coir_io_kind splice_out_kind = {
-    .name = "coir_splice",
-    .events = POLLOUT,
-    .attempt = splice_out_attempt,
-    .block = splice_block,
-};
-
-coir_step coir_splice_resume(struct coir_task *t)
-{
-    struct coir_splice *op = (struct coir_splice *)t;
-
-    if (t->state == 0 && !coir_op_begins(t, &op->io, &splice_kind, op->fd_in,
-                                         op->fd_in < 0 || op->fd_out < 0 ? -EBADF
-                                         : coir_arguments_live(t, NULL, "coir_splice") ? -EFAULT : op->len != 0))
-        return COIR_PARK_;
-    while (op->io.res == SPLICE_OTHER_END) {
-        const bool in = op->io.kind == &splice_kind;
-        if (!coir_io_begin(t, &op->io, in ? &splice_out_kind : &splice_kind, in ? op->fd_out : op->fd_in))
-            return COIR_PARK_;
-    }
-    return coir_op_ends(t, &op->io, &op->result);
 }
 
 /* ---- pipes ---- */

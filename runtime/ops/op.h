@@ -84,6 +84,22 @@ static inline coir_step coir_op_ends_int(struct coir_task *t, const struct coir_
     return COIR_DONE_;
 }
 
+enum { COIR_OP_AGAIN = 2 };              /* state of an operation that has given others a turn */
+
+/* True when a loop of calls that never wait has had its share of the step: return COIR_PARK_, the body runs
+ * again with state COIR_OP_AGAIN. */
+static inline bool coir_op_gives_turn(struct coir_task *t)
+{
+    if (coir_here.budget > 1) {
+        coir_here.budget--;
+        return false;
+    }
+    t->state = COIR_OP_AGAIN;
+    t->abort = NULL;
+    coir_ready(t);
+    return true;
+}
+
 /* A system call's way of saying it into ours. */
 static inline int coir_errno(ssize_t res)
 {

@@ -3,7 +3,8 @@
  * sendfile(2), which may wait for two things: the disk it reads from and the peer it sends to. Nothing waits
  * for a disk on a shard, and nothing waits for a peer on a thread of a pool. So the call is made on the pool
  * for files, with the descriptor O_NONBLOCK for as long as it takes, and says -EAGAIN when the peer is slow;
- * that is then waited for as POLLOUT, on the shard.
+ * that is then waited for as POLLOUT, on the shard. Each step is listed under both descriptors, and begins only
+ * when both are still what they were.
  *
  * Not by splice on the ring: it goes to a kernel thread twice for each pipe's worth, waits there for the peer
  * too, and what is in the pipe when it is cancelled is lost. SIGPIPE, which sendfile cannot be told not to
@@ -43,6 +44,7 @@ static int sendfile_attempt(struct coir_task *t)
 static const struct coir_io_kind piece_kind = {
     .name = "coir_sendfile",
     .attempt = sendfile_attempt,
+    .other = offsetof(struct coir_sendfile, other),
 };
 
 static int room_attempt(struct coir_task *t)
@@ -64,11 +66,14 @@ static const struct coir_io_kind room_kind = {
     .opcode = IORING_OP_POLL_ADD,
     .attempt = room_attempt,
     .prepare = room_prepare,
+    .other = offsetof(struct coir_sendfile, other),
 };
 
 static bool begins(struct coir_sendfile *op, const struct coir_io_kind *kind)
 {
-    if (op->task.state == 0 || coir_fd_is_still(op->out_fd, op->closes))
+    op->other.fd = op->in_fd;
+    if (op->task.state == 0
+        || (coir_fd_is_still(op->out_fd, op->closes[0]) && coir_fd_is_still(op->in_fd, op->closes[1])))
         return coir_io_begin(&op->task, &op->io, kind, op->out_fd);
     op->io.kind = kind;
     op->io.res = -ECANCELED;
@@ -107,7 +112,8 @@ static const struct coir_io_kind *first(struct coir_sendfile *op)
 {
     const int checked = check(op);
 
-    op->closes = coir_fd_closes(op->out_fd);
+    op->closes[0] = coir_fd_closes(op->out_fd);
+    op->closes[1] = coir_fd_closes(op->in_fd);
     if (checked < 0)
         op->task.status = checked;
     return checked > 0 ? &piece_kind : NULL;

@@ -54,6 +54,9 @@ struct coir_io_kind {
     void (*shot)(struct coir_plane *p, struct coir_io *io, int res, unsigned flags);
     /* Takes a held one from where it waits, when it is cancelled. NULL: nothing to do. */
     void (*let_go)(struct coir_io *io);
+    /* It works on a second descriptor, whose close ends it as well: where in its frame the struct coir_io is
+     * that lists it there. The operation sets that one's fd. 0: it does not. */
+    uint16_t other;
 };
 
 /* One a shard; planes put their own behind it. */
@@ -108,14 +111,36 @@ static inline short coir_io_events(const struct coir_io *io)
     return io->kind->events == COIR_IO_ANY ? (short)((struct coir_poll *)io->task)->events : io->kind->events;
 }
 
+static inline struct coir_plane *coir_plane_here(void)
+{
+    return coir_shard_here()->plane;
+}
+
 /* ---- for operations (io.c) ---- */
 
 /* Begins an operation of `t`, whose argument checks have passed. True: it has ended, io->res holds what
  * the kernel said. False: return COIR_PARK_; the body runs again, once, with io->res. */
 bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd);
 
-/* The same for the next step of an operation that takes several on one descriptor: -ECANCELED when that was closed
- * since the last step ended and others had a turn, for its number may be another file's by now. */
+/* How often the number was closed. What works on a descriptor in several steps notes it before the first and
+ * compares before the next: between them the number may have become another file's. */
+static inline uint32_t coir_fd_closes(int fd)
+{
+    const struct coir_fd *e = coir_fd_find(&coir_plane_here()->fds, fd);
+
+    return e ? e->closes : 0;
+}
+
+/* True while it is the file that it was when `closes` was noted, and is not being closed. */
+static inline bool coir_fd_is_still(int fd, uint32_t closes)
+{
+    const struct coir_fd *e = coir_fd_find(&coir_plane_here()->fds, fd);
+
+    return !e || (!e->closer && e->closes == closes);
+}
+
+/* The same for the next step of an operation that takes several on one descriptor, compared with the end of the last
+ * step: -ECANCELED when it was closed since. */
 bool coir_io_begin_next(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd);
 
 /* Parks an operation that waits for something in the shard, not in the kernel: listed under its
@@ -160,11 +185,6 @@ void coir_fd_forget(struct coir_plane *p, int fd);
 
 /* Something on `fd` has ended: wakes a closer that waited for it. */
 void coir_fd_rests(struct coir_plane *p, int fd);
-
-static inline struct coir_plane *coir_plane_here(void)
-{
-    return coir_shard_here()->plane;
-}
 
 /* Wakes the plane of another shard by its eventfd, when a cheaper way has failed (run.c). */
 void coir_nudge_by_eventfd(struct coir_runtime *run, unsigned shard);

@@ -132,13 +132,15 @@ coir_body(cut, f) {
 
 struct sender {
     coir_frame_void;
-    coir_args(int fd; int *status; size_t *n;);
+    coir_args(int fd; int in; int *status; size_t *n;);
+    struct coir_scope scope;
     struct coir_sendfile send;
 };
 static coir_declare(sender);
 
 coir_body(sender, f) {
-    coir_await(f, &f->send, coir_sendfile, .out_fd = f->fd, .in_fd = file, .count = SIZE);
+    coir_within(f, &f->scope, coir_now() + COIR_S, &f->send, coir_sendfile, .out_fd = f->fd, .in_fd = f->in,
+                .count = SIZE);
     *f->status = coir_status(&f->send);
     *f->n = f->send.result;
 } coir_end
@@ -160,7 +162,8 @@ coir_body(gone, f) {
     make_pair(f->kind, f->fd);
     make_narrow(f->kind, f->fd);
     coir_group_open(f, &f->group);
-    EQ(coir_spawn(&f->group, coir_new(sender, .fd = f->fd[0], .status = &f->status, .n = &f->n)), 0, "spawned");
+    EQ(coir_spawn(&f->group, coir_new(sender, .fd = f->fd[0], .in = file, .status = &f->status, .n = &f->n)), 0,
+       "spawned");
     coir_await(f, &f->poll, coir_poll, .fd = f->fd[1], .events = POLLIN);
     if (f->how == 0)
         close(f->fd[1]);
@@ -173,6 +176,46 @@ coir_body(gone, f) {
         EQ(f->status, -ECANCELED, "closed under it");
     OK(f->n > 0 && f->n < SIZE, "a part had gone");
     close(f->how == 0 ? f->fd[0] : f->fd[1]);
+} coir_end
+
+/* The file is closed while there is no room, and its number becomes another file's. */
+struct other_file {
+    coir_frame_void;
+    coir_args(enum kind kind;);
+    int fd[2], in, status;
+    size_t n, got;
+    bool good;
+    struct coir_group group, readers;
+    struct coir_group_wait wait;
+    struct coir_poll poll;
+    struct coir_sleep sleep;
+    struct coir_close close;
+};
+static coir_declare(other_file);
+
+coir_body(other_file, f) {
+    make_pair(f->kind, f->fd);
+    make_narrow(f->kind, f->fd);
+    f->in = MUST(dup(file));
+    coir_group_open(f, &f->group);
+    EQ(coir_spawn(&f->group, coir_new(sender, .fd = f->fd[0], .in = f->in, .status = &f->status, .n = &f->n)), 0,
+       "spawned");
+    coir_await(f, &f->poll, coir_poll, .fd = f->fd[1], .events = POLLIN);
+    coir_await(f, &f->sleep, coir_sleep, .ns = COIR_MS);
+    coir_await(f, &f->close, coir_close, .fd = f->in);
+    EQ(MUST(open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)), f->in, "another file has the number");
+    EQ(ftruncate(f->in, SIZE), 0, "with bytes of its own");
+    coir_group_open(f, &f->readers);
+    EQ(coir_spawn(&f->readers, coir_new(reader, .fd = f->fd[1], .got = &f->got, .good = &f->good)), 0, "spawned");
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+    EQ(f->status, -ECANCELED, "closed under it");
+    OK(f->n > 0 && f->n < SIZE, "a part had gone");
+    close(f->fd[0]);
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->readers);
+    EQ(f->got, f->n, "exactly that arrives");
+    OK(f->good, "of the first file");
+    close(f->fd[1]);
+    close(f->in);
 } coir_end
 
 /* ---- arguments ---- */
@@ -232,6 +275,7 @@ int main(void)
         RUN(coir_new(cut, .kind = k, .how = 1), "a race");
         RUN(coir_new(gone, .kind = k, .how = 0), "the peer goes");
         RUN(coir_new(gone, .kind = k, .how = 1), "a close");
+        RUN(coir_new(other_file, .kind = k), "a close of the file");
     }
     RUN(coir_new(refuses), "refuses");
     close(file);

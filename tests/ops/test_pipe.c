@@ -6,9 +6,11 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <termios.h>
 
+#include "runtime/task/home.h"
 #include "scratch.h"
 
 union slots {
@@ -28,6 +30,11 @@ union slots {
 static int blocking_pipe(int fds[2])
 {
     return pipe2(fds, O_CLOEXEC);
+}
+
+static int nonblocking_pipe(int fds[2])
+{
+    return pipe2(fds, O_CLOEXEC | O_NONBLOCK);
 }
 
 /* Reads once, and keeps how that ended. */
@@ -253,7 +260,7 @@ coir_body(splices, f) {
 /* Its source has something, its target is full: how often the shard asks before there is room. */
 struct waits_for_room {
     coir_frame_void;
-    coir_no_args;
+    coir_args(int (*make)(int fds[2]););
     int a[2], b[2];
     char full[4096];
     struct coir_scope scope;
@@ -262,7 +269,7 @@ struct waits_for_room {
 };
 static coir_declare(waits_for_room);
 coir_body(waits_for_room, f) {
-    EQ(coir_pipe(f->a) + coir_pipe(f->b), 0, "two pipes");
+    EQ(f->make(f->a) + f->make(f->b), 0, "two pipes");
     memset(f->full, 'f', sizeof f->full);
     do {
         coir_within(f, &f->scope, coir_now() - 1, &f->u.write, coir_write, .fd = f->b[1], .buf = f->full,
@@ -285,6 +292,176 @@ coir_body(waits_for_room, f) {
         coir_await(f, &f->u.close, coir_close, .fd = f->b[0]);
         coir_await(f, &f->u.close, coir_close, .fd = f->b[1]);
     }
+} coir_end
+
+/* Splices once, and keeps how that ended. */
+struct splicer {
+    coir_frame_void;
+    coir_args(int in; int out; int *status;);
+    struct coir_scope scope;
+    struct coir_splice splice;
+};
+static coir_declare(splicer);
+coir_body(splicer, f) {
+    *f->status = 1;
+    coir_within(f, &f->scope, coir_now() + 100 * COIR_MS, &f->splice, coir_splice, .fd_in = f->in, .off_in = -1,
+                .fd_out = f->out, .off_out = -1, .len = 6);
+    *f->status = coir_status(&f->splice);
+} coir_end
+
+/* What a splice waits for, and which of its descriptors is closed then. */
+static const struct closing {
+    const char *name;
+    bool full, in;
+    bool turns;         /* right before the close what it waits for comes, and what it did not wait for goes */
+} closings[] = {
+    { "waits for bytes, their descriptor is closed", .in = true },
+    { "waits for bytes, the other one is closed", .in = false },
+    { "waits for room, its descriptor is closed", .full = true },
+    { "waits for room, the other one is closed", .full = true, .in = true },
+    { "waits for bytes, which come, but the room goes", .in = true, .turns = true },
+    { "waits for bytes, which come, but the room goes, the other one is closed", .turns = true },
+};
+
+static void fill_up(int fd)
+{
+    static const char bytes[4096];
+    const int flags = fcntl(fd, F_GETFL);
+
+    fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    while (write(fd, bytes, sizeof bytes) > 0)
+        ;
+    fcntl(fd, F_SETFL, flags);
+}
+
+static ssize_t empty(int fd)
+{
+    static char bytes[1 << 20];
+    const int flags = fcntl(fd, F_GETFL);
+
+    fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    const ssize_t n = read(fd, bytes, sizeof bytes);
+    fcntl(fd, F_SETFL, flags);
+    return n;
+}
+
+struct closed_under {
+    coir_frame_void;
+    coir_args(const struct closing *is; int (*make)(int fds[2]););
+    int a[2], b[2], c[2], status;
+    struct coir_group group;
+    struct coir_group_wait wait;
+    union slots u;
+};
+static coir_declare(closed_under);
+coir_body(closed_under, f) {
+    EQ(f->make(f->a) + f->make(f->b), 0, "two pipes");
+    if (f->is->full) {
+        fill_up(f->b[1]);
+        EQ(write(f->a[1], "public", 6), 6, "something to go");
+    }
+    coir_group_open(f, &f->group);
+    coir_spawn(&f->group, coir_new(splicer, .in = f->a[0], .out = f->b[1], .status = &f->status));
+    coir_await(f, &f->u.pass, coir_pass);
+    EQ(f->status, 1, "it waits");
+    if (f->is->turns) {
+        fill_up(f->b[1]);
+        EQ(write(f->a[1], "public", 6), 6, "something to go");
+    }
+    coir_await(f, &f->u.close, coir_close, .fd = f->is->in ? f->a[0] : f->b[1]);
+    EQ(f->make(f->c), 0, "another pipe");
+    EQ(f->c[0], f->is->in ? f->a[0] : f->b[1], "has the number");
+    if (f->is->in)
+        EQ(write(f->c[1], "SECRET", 6), 6, "and something that is not to go");
+    else
+        EQ(dup2(f->c[1], f->c[0]), f->c[0], "and can be written");
+    empty(f->b[0]);
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+    EQ(f->status, -ECANCELED, "the close has ended it");
+    OK(empty(f->b[0]) <= 0, "nothing went");
+    close(f->is->in ? f->b[1] : f->a[0]);
+    close(f->a[1]);
+    close(f->b[0]);
+    close(f->c[0]);
+    close(f->c[1]);
+} coir_end
+
+/* A socket that blocks does not block the shard. */
+struct with_sockets {
+    coir_frame_void;
+    coir_no_args;
+    int s[2], a[2];
+    struct coir_scope scope;
+    union slots u;
+};
+static coir_declare(with_sockets);
+coir_body(with_sockets, f) {
+    EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, f->s) + coir_pipe(f->a), 0, "sockets and a pipe");
+    coir_within(f, &f->scope, coir_now() + COIR_MS, &f->u.splice, coir_splice, .fd_in = f->s[0], .off_in = -1,
+                .fd_out = f->a[1], .off_out = -1, .len = 9);
+    EQ(coir_status(&f->u.splice), -ETIMEDOUT, "nothing comes from a socket");
+    EQ(send(f->s[1], "to go", 5, 0), 5, "something");
+    SAYS(0, &f->u.splice, coir_splice, .fd_in = f->s[0], .off_in = -1, .fd_out = f->a[1], .off_out = -1, .len = 9);
+    EQ(f->u.splice.result, 5, "comes");
+    fill_up(f->s[1]);
+    coir_within(f, &f->scope, coir_now() + COIR_MS, &f->u.splice, coir_splice, .fd_in = f->a[0], .off_in = -1,
+                .fd_out = f->s[1], .off_out = -1, .len = 9);
+    EQ(coir_status(&f->u.splice), -ETIMEDOUT, "a full socket");
+    while (empty(f->s[0]) > 0)
+        ;
+    SAYS(0, &f->u.splice, coir_splice, .fd_in = f->a[0], .off_in = -1, .fd_out = f->s[1], .off_out = -1, .len = 9);
+    EQ(f->u.splice.result, 5, "goes when there is room");
+    EQ(empty(f->s[0]), 5, "and has gone");
+    OK(!(fcntl(f->s[0], F_GETFL) & O_NONBLOCK) && !(fcntl(f->s[1], F_GETFL) & O_NONBLOCK), "both block as before");
+    close(f->s[1]);
+    EQ(write(f->a[1], "lost", 4), 4, "something");
+    SAYS(-EPIPE, &f->u.splice, coir_splice, .fd_in = f->a[0], .off_in = -1, .fd_out = f->s[0], .off_out = -1, .len = 9);
+    close(f->s[0]);
+    close(f->a[0]);
+    close(f->a[1]);
+} coir_end
+
+/* The file is there at once; the pipe is waited for. */
+struct with_files {
+    coir_frame_void;
+    coir_no_args;
+    int a[2], file, status;
+    struct coir_scope scope;
+    struct coir_group group;
+    struct coir_group_wait wait;
+    union slots u;
+};
+static coir_declare(with_files);
+coir_body(with_files, f) {
+    EQ(coir_pipe(f->a), 0, "a pipe");
+    make_file("spliced", 's', 10);
+    coir_get(f, f->file, &f->u.open, coir_open, .path = "spliced", .flags = O_RDWR);
+    coir_within(f, &f->scope, coir_now() + COIR_MS, &f->u.splice, coir_splice, .fd_in = f->a[0], .off_in = -1,
+                .fd_out = f->file, .off_out = 10, .len = 9);
+    EQ(coir_status(&f->u.splice), -ETIMEDOUT, "an empty pipe into a file");
+    fill_up(f->a[1]);
+    coir_within(f, &f->scope, coir_now() + COIR_MS, &f->u.splice, coir_splice, .fd_in = f->file, .off_in = 4,
+                .fd_out = f->a[1], .off_out = -1, .len = 9);
+    EQ(coir_status(&f->u.splice), -ETIMEDOUT, "a file into a full pipe");
+    coir_group_open(f, &f->group);
+    coir_spawn(&f->group, coir_new(splicer, .in = f->file, .out = f->a[1], .status = &f->status));
+    coir_await(f, &f->u.pass, coir_pass);
+    coir_await(f, &f->u.close, coir_close, .fd = f->file);
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+    EQ(f->status, -ECANCELED, "the file is closed under it");
+    while (empty(f->a[0]) > 0)
+        ;
+    coir_get(f, f->file, &f->u.open, coir_open, .path = "spliced", .flags = O_RDWR);
+    SAYS(0, &f->u.splice, coir_splice, .fd_in = f->file, .off_in = 4, .fd_out = f->a[1], .off_out = -1, .len = 9);
+    EQ(f->u.splice.result, 6, "six of the file");
+    SAYS(0, &f->u.splice, coir_splice, .fd_in = f->a[0], .off_in = -1, .fd_out = f->file, .off_out = 10, .len = 9);
+    EQ(f->u.splice.result, 6, "back into it");
+    EQ(size_of("spliced"), 16, "at its end");
+    SAYS(-EINVAL, &f->u.splice, coir_splice, .fd_in = f->file, .off_in = -2, .fd_out = f->a[1], .off_out = -1,
+         .len = 9);
+    close(f->a[0]);
+    close(f->a[1]);
+    coir_await(f, &f->u.close, coir_close, .fd = f->file);
 } coir_end
 
 /* ---- files at their position, and at their end ---- */
@@ -394,6 +571,42 @@ coir_body(terminal, f) {
     coir_await(f, &f->u.close, coir_close, .fd = f->slave);
 } coir_end
 
+/* A terminal takes a write_all in pieces, at once; others have a turn between them. */
+struct counts {
+    coir_frame_void;
+    coir_args(int *n;);
+};
+static coir_declare(counts);
+coir_body(counts, f) {
+    ++*f->n;
+} coir_end
+
+struct takes_turns {
+    coir_frame_void;
+    coir_args(int slave;);
+    int n;
+    struct coir_group group;
+    struct coir_group_wait wait;
+    struct coir_scope scope;
+    union slots u;
+    char bytes[6000];
+};
+static coir_declare(takes_turns);
+coir_body(takes_turns, f) {
+    memset(f->bytes, 'b', sizeof f->bytes);
+    f->n = 0;
+    coir_group_open(f, &f->group);
+    coir_await(f, &f->u.pass, coir_pass);
+    coir_spawn(&f->group, coir_new(counts, .n = &f->n));
+    coir_here.budget = 2;                  /* the await has one, the first piece the other */
+    coir_within(f, &f->scope, coir_now() + COIR_S, &f->u.write_all, coir_write_all, .fd = f->slave, .buf = f->bytes,
+                .len = sizeof f->bytes);
+    EQ(coir_status(&f->u.write_all), 0, "two pieces into a terminal");
+    EQ(f->u.write_all.result, sizeof f->bytes, "whole");
+    EQ(f->n, 1, "somebody had a turn in between");
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+} coir_end
+
 static bool open_terminal(int *master, int *slave)
 {
     struct termios t;
@@ -422,10 +635,24 @@ int main(void)
     EQ(coir_run(NULL, coir_new(gives_up, .make = coir_pipe)), 0, "giving up, coir's pipe");
     EQ(coir_run(NULL, coir_new(gives_up, .make = blocking_pipe)), 0, "giving up, a blocking pipe");
     EQ(coir_run(NULL, coir_new(splices)), 0, "splices");
-    EQ(coir_run(NULL, coir_new(waits_for_room)), 0, "waits for room");
+    EQ(coir_run(NULL, coir_new(waits_for_room, .make = coir_pipe)), 0, "waits for room, coir's pipe");
+    EQ(coir_run(NULL, coir_new(waits_for_room, .make = blocking_pipe)), 0, "waits for room, a blocking pipe");
+    EQ(coir_run(NULL, coir_new(waits_for_room, .make = nonblocking_pipe)), 0, "waits for room, one that does not");
+    for (unsigned i = 0; i < sizeof closings / sizeof *closings; i++) {
+        NOTE("%s", closings[i].name);
+        EQ(coir_run(NULL, coir_new(closed_under, .is = &closings[i], .make = blocking_pipe)), 0, "it blocks");
+        EQ(coir_run(NULL, coir_new(closed_under, .is = &closings[i], .make = nonblocking_pipe)), 0, "it does not");
+    }
+    EQ(coir_run(NULL, coir_new(with_sockets)), 0, "splices with sockets");
+    EQ(coir_run(NULL, coir_new(with_files)), 0, "splices with files");
     EQ(coir_run(NULL, coir_new(files)), 0, "files");
     EQ(coir_run(NULL, coir_new(events, .flags = 0)), 0, "an eventfd that blocks");
     EQ(coir_run(NULL, coir_new(events, .flags = EFD_NONBLOCK)), 0, "an eventfd that does not");
+    if (open_terminal(&master, &slave)) {
+        EQ(coir_run(NULL, coir_new(takes_turns, .slave = slave)), 0, "turns");
+        close(master);
+        close(slave);
+    }
     if (open_terminal(&master, &slave))
         EQ(coir_run(NULL, coir_new(terminal, .master = master, .slave = slave)), 0, "a terminal");
     else
