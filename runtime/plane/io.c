@@ -19,14 +19,17 @@ static int in_cancelled_scope(struct coir_task *t, const struct coir_io_kind *ki
     return res == -EAGAIN ? -ECANCELED : res;
 }
 
-/* At the end: the oldest is served first. There are hardly ever more than two. */
-static void list(struct coir_fd *e, struct coir_io *io)
+/* At the end: the oldest is served first, and there are hardly ever more than two. Second descriptors go `first`: they
+ * are not served, and may be many, when a file is sent to many at once. */
+static void list(struct coir_fd *e, struct coir_io *io, bool first)
 {
     struct coir_io **at = &e->waits;
 
-    while (*at)
+    while (*at && !first)
         at = &(*at)->next;
-    io->next = NULL;
+    io->next = *at;
+    if (io->next)
+        io->next->link = &io->next;
     io->link = at;
     *at = io;
 }
@@ -42,7 +45,7 @@ static void unlist(struct coir_io *io)
 }
 
 /* 0, or why nothing may begin on the descriptor. */
-static int enlist(struct coir_plane *p, struct coir_io *io)
+static int enlist(struct coir_plane *p, struct coir_io *io, bool first)
 {
     struct coir_fd *e;
 
@@ -57,7 +60,7 @@ static int enlist(struct coir_plane *p, struct coir_io *io)
         return -errno;
     if (e->closer)
         return e->closer == io->task ? 0 : -EBADF;
-    list(e, io);
+    list(e, io, first);
     return 0;
 }
 
@@ -70,7 +73,7 @@ static struct coir_io *other_of(const struct coir_io *io)
 static int enlist_all(struct coir_plane *p, struct coir_io *io)
 {
     struct coir_io *other = other_of(io);
-    int err = enlist(p, io);
+    int err = enlist(p, io, false);
 
     if (err < 0 || !other)
         return err;
@@ -78,7 +81,7 @@ static int enlist_all(struct coir_plane *p, struct coir_io *io)
     other->task = io->task;
     other->state = COIR_IO_HELD;
     other->link = NULL;
-    err = other->fd == io->fd ? 0 : enlist(p, other);
+    err = other->fd == io->fd ? 0 : enlist(p, other, true);
     if (err < 0)
         unlist(io);
     return err;
@@ -145,7 +148,7 @@ bool coir_io_hold(struct coir_task *t, struct coir_io *io, const struct coir_io_
 {
     set_out(t, io, kind, fd);
     io->state = COIR_IO_HELD;
-    io->res = coir_is_cancelled(t) ? -ECANCELED : enlist(coir_plane_here(), io);
+    io->res = coir_is_cancelled(t) ? -ECANCELED : enlist(coir_plane_here(), io, false);
     return io->res < 0 ? true : parks(t, io);
 }
 
