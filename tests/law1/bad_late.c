@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A local is set later, and used after an await: gcc has no warning for it.
+ * A local is set later, and used after an await: gcc makes a constant of it and has no warning.
  *
  * caught: (a) clang compile "uninitialized"
  * caught: (d) gcc torture "lost"
