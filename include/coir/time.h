@@ -2,6 +2,7 @@
 /*
  * coir/time.h - waiting for a time. Times are int64_t nanoseconds of coir_now(); a sleep costs a timer in
  * its frame and nothing else.
+ * It ends at its time or up to 50 us later, so that sleeps that are close together share a wake-up.
  */
 #ifndef COIR_TIME_H
 #define COIR_TIME_H
@@ -11,7 +12,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-# 15 "coir/time.h"
+# 16 "coir/time.h"
 
 /* 64 bits wide, so that 2500 * COIR_MS does not overflow. */
 #define COIR_US INT64_C(1000)

@@ -418,6 +418,10 @@ unsigned coir_uring_reap(struct coir_uring_plane *p)
 
 /* ---- waiting ---- */
 
+/* The kernel's own slack for whoever waits in poll or epoll, which a ring's timeout does not have: timers
+ * that are close together share a wake-up. */
+#define SLACK (50 * COIR_US)
+
 static bool kernel_has_work(const struct coir_uring_plane *p)
 {
     return __atomic_load_n(p->ring.sq.kflags, __ATOMIC_RELAXED) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
@@ -425,6 +429,8 @@ static bool kernel_has_work(const struct coir_uring_plane *p)
 
 void coir_uring_enter(struct coir_uring_plane *p, int64_t timeout)
 {
+    if (timeout != 0 && timeout < COIR_NEVER - SLACK)
+        timeout += SLACK;
     struct __kernel_timespec ts = { .tv_sec = timeout / COIR_S, .tv_nsec = timeout % COIR_S };
     struct io_uring_cqe *cqe;
     int res;
