@@ -6,6 +6,7 @@
 #include <coir/listen.h>
 #include <fcntl.h>
 
+#include "runtime/base/nonblocking.h"
 #include "runtime/ops/net.h"
 #include "runtime/plane/accepting.h"
 
@@ -15,18 +16,21 @@ static int accept_flags(void)
 }
 
 /* accept4 that does not block, however the listener was opened. There is no flag for that, and asking poll
- * first would not do: another process may be faster. */
+ * first would not do: another process may be faster. Without the ring the listener stays O_NONBLOCK. */
 static int accept_now(int fd, struct sockaddr_storage *addr, socklen_t *len)
 {
-    const int flags = fcntl(fd, F_GETFL);
-    const bool blocking = flags >= 0 && !(flags & O_NONBLOCK);
-    int res;
+    struct coir_nonblocking hold;
+    const bool holds = !coir_plane_here()->kind->nonblocking;
+    const int flags = holds ? 0 : fcntl(fd, F_GETFL);
+    int res = holds ? coir_nonblocking_begin(&hold, fd) : 0;
 
-    if (blocking)
+    if (res)
+        return res;
+    if (!holds && flags >= 0 && !(flags & O_NONBLOCK))
         fcntl(fd, F_SETFL, flags | O_NONBLOCK);
     res = coir_errno(accept4(fd, (struct sockaddr *)addr, addr ? len : NULL, accept_flags()));
-    if (blocking && !coir_plane_here()->kind->nonblocking)
-        fcntl(fd, F_SETFL, flags);
+    if (holds)
+        coir_nonblocking_end(&hold);
     return res;
 }
 

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "runtime/base/nonblocking.h"
 #include "runtime/ops/net.h"
 
 enum { FULL = 1 };                       /* of an attempt: there is no place for it now */
@@ -20,16 +21,13 @@ enum { FULL = 1 };                       /* of an attempt: there is no place for
 /* connect that does not wait, however the descriptor was opened. */
 static int connect_now(int fd, const struct sockaddr *addr, socklen_t len)
 {
-    const int flags = fcntl(fd, F_GETFL);
-    int res;
+    struct coir_nonblocking hold;
+    int res = coir_nonblocking_begin(&hold, fd);
 
-    if (flags < 0)
-        return -errno;
-    if (!(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-        return -errno;
+    if (res)
+        return res;
     res = coir_errno(connect(fd, addr, len));
-    if (!(flags & O_NONBLOCK))
-        fcntl(fd, F_SETFL, flags);
+    coir_nonblocking_end(&hold);
     return res;
 }
 

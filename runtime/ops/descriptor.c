@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include "runtime/base/nonblocking.h"
 #include "runtime/ops/op.h"
 
 enum { PIPE_PIECE = PIPE_BUF };          /* what a pipe that is ready to be written takes without blocking */
@@ -42,13 +43,6 @@ static int readv_now(int fd, const struct iovec *iov, int n)
     return is_ready(fd, POLLIN) && !is_file(fd) ? coir_errno(readv(fd, iov, n)) : -EAGAIN;
 }
 
-static bool is_nonblocking(int fd)
-{
-    const int flags = fcntl(fd, F_GETFL);
-
-    return flags < 0 || (flags & O_NONBLOCK);
-}
-
 static int send_iov(int fd, const struct iovec *iov, int n)
 {
     const struct msghdr msg = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n };
@@ -64,7 +58,7 @@ static int writev_now(int fd, const struct iovec *iov, int n)
 
     if (res != -ENOTSOCK)
         return (int)res;
-    if (is_nonblocking(fd))
+    if (coir_is_nonblocking(fd))
         return coir_errno(writev(fd, iov, n));
     res = pwritev2(fd, iov, n, -1, RWF_NOWAIT);
     if (res >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))

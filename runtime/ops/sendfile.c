@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/sendfile.h>
 
+#include "runtime/base/nonblocking.h"
 #include "runtime/ops/net.h"
 
 #define PIECE ((size_t)4 << 20)          /* at once: a cancelled one waits for no more than that */
@@ -28,16 +29,13 @@ static ssize_t send_piece(const struct coir_sendfile *op)
 static int sendfile_attempt(struct coir_task *t)
 {
     const struct coir_sendfile *op = (const struct coir_sendfile *)t;
-    const int flags = fcntl(op->out_fd, F_GETFL);
-    int res;
+    struct coir_nonblocking hold;
+    int res = coir_nonblocking_begin(&hold, op->out_fd);
 
-    if (flags < 0)
-        return -errno;
-    if (!(flags & O_NONBLOCK) && fcntl(op->out_fd, F_SETFL, flags | O_NONBLOCK) < 0)
-        return -errno;
+    if (res)
+        return res;
     res = coir_errno(send_piece(op));
-    if (!(flags & O_NONBLOCK))
-        fcntl(op->out_fd, F_SETFL, flags);
+    coir_nonblocking_end(&hold);
     return res;
 }
 

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "runtime/base/nonblocking.h"
 #include "runtime/ops/op.h"
 
 /* An attempt has no result, but the next step can be taken. */
@@ -28,14 +29,6 @@ static bool is_ready(int fd, short events)
     struct pollfd p = { .fd = fd, .events = events };
 
     return poll(&p, 1, 0) > 0;
-}
-
-/* Makes it O_NONBLOCK. The flags to be restored, or -1. */
-static int make_nonblocking(int fd)
-{
-    const int flags = fcntl(fd, F_GETFL);
-
-    return flags < 0 || (flags & O_NONBLOCK) || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -1 : flags;
 }
 
 static int call(const struct coir_splice *op)
@@ -52,14 +45,19 @@ static int call(const struct coir_splice *op)
 
 static int call_now(const struct coir_splice *op)
 {
-    const int in = op->ends & IN_HAS_MODE ? make_nonblocking(op->fd_in) : -1;
-    const int out = op->ends & OUT_HAS_MODE ? make_nonblocking(op->fd_out) : -1;
-    const int res = call(op);
+    struct coir_nonblocking in, out;
+    int res = op->ends & IN_HAS_MODE ? coir_nonblocking_begin(&in, op->fd_in) : 0;
 
-    if (in >= 0)
-        fcntl(op->fd_in, F_SETFL, in);
-    if (out >= 0)
-        fcntl(op->fd_out, F_SETFL, out);
+    if (res)
+        return res;
+    res = op->ends & OUT_HAS_MODE ? coir_nonblocking_begin(&out, op->fd_out) : 0;
+    if (!res) {
+        res = call(op);
+        if (op->ends & OUT_HAS_MODE)
+            coir_nonblocking_end(&out);
+    }
+    if (op->ends & IN_HAS_MODE)
+        coir_nonblocking_end(&in);
     return res;
 }
 

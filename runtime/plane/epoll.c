@@ -76,15 +76,9 @@ static int arm(struct epoll_plane *p, int fd)
 
 static int attempt(struct coir_io *io)
 {
-    int res = io->kind->always ? coir_io_fault(io) : coir_syscall_fault();
+    const int fault = io->kind->always ? coir_io_fault(io) : coir_syscall_fault();
 
-    while (res == 0 || res == -EINTR) {
-        coir_count_syscall();
-        res = io->kind->attempt(io->task);
-        if (res != -EINTR)
-            break;
-    }
-    return res;
+    return fault == 0 || fault == -EINTR ? coir_io_attempt(io->kind, io->task) : fault;
 }
 
 static bool ended_at_once(struct coir_io *io, int res)

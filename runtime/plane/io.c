@@ -14,8 +14,7 @@ static int in_cancelled_scope(struct coir_task *t, const struct coir_io_kind *ki
 {
     if (!kind->events && !kind->always)
         return -ECANCELED;
-    coir_count_syscall();
-    const int res = kind->attempt(t);
+    const int res = coir_io_attempt(kind, t);
     return res == -EAGAIN ? -ECANCELED : res;
 }
 

@@ -116,6 +116,25 @@ static inline struct coir_plane *coir_plane_here(void)
     return coir_shard_here()->plane;
 }
 
+/* A system call made for the plane or an operation: counted, so that tests can assert how many there are. */
+static inline void coir_count_syscall(void)
+{
+    coir_shard_here()->stats.syscalls++;
+}
+
+/* The system call of `t`, an operation of that kind, here and now. A signal's -EINTR is nobody's result: poll(2)
+ * says it even when it does not wait. */
+static inline int coir_io_attempt(const struct coir_io_kind *kind, struct coir_task *t)
+{
+    int res;
+
+    do {
+        coir_count_syscall();
+        res = kind->attempt(t);
+    } while (res == -EINTR);
+    return res;
+}
+
 /* ---- for operations (io.c) ---- */
 
 /* Begins an operation of `t`, whose argument checks have passed. True: it has ended, io->res holds what
@@ -188,11 +207,5 @@ void coir_fd_rests(struct coir_plane *p, int fd);
 
 /* Wakes the plane of another shard by its eventfd, when a cheaper way has failed (run.c). */
 void coir_nudge_by_eventfd(struct coir_runtime *run, unsigned shard);
-
-/* A system call made for the plane or an operation: counted, so that tests can assert how many there are. */
-static inline void coir_count_syscall(void)
-{
-    coir_shard_here()->stats.syscalls++;
-}
 
 #endif

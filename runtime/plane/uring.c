@@ -148,8 +148,7 @@ static bool begin_without(struct coir_uring_plane *p, struct coir_io *io)
 {
     if (!io->kind->events && !io->kind->always)
         return coir_io_on_pool(&p->base, io);
-    coir_count_syscall();
-    const int res = io->kind->attempt(io->task);
+    const int res = coir_io_attempt(io->kind, io->task);
     if (res != -EAGAIN || io->fd < 0)
         return ended_at_once(io, res);
     return coir_uring_send(p, io, COIR_IO_POLLING) < 0 ? ended_at_once(io, -ENOMEM) : true;
@@ -183,13 +182,9 @@ static bool uring_begin(struct coir_plane *plane, struct coir_io *io)
 /* The kernel has given it up, perhaps with what it waits for there already: what has arrived wins. */
 static int last_try(const struct coir_io *io)
 {
-    int res;
+    const int res = io->kind->events ? coir_io_attempt(io->kind, io->task) : -EAGAIN;
 
-    if (!io->kind->events)
-        return -ECANCELED;
-    coir_count_syscall();
-    res = io->kind->attempt(io->task);
-    return res == -EAGAIN || res == -EINTR ? -ECANCELED : res;
+    return res == -EAGAIN ? -ECANCELED : res;
 }
 
 static void unsend(struct coir_uring_plane *p, struct coir_io *io)
@@ -309,8 +304,7 @@ static void polled(struct coir_uring_plane *p, struct coir_io *io, int res)
     } else if (ring_has(p, io->kind) && !io->asked) {
         send_as(p, io, COIR_IO_IN_RING);
     } else {
-        coir_count_syscall();
-        res = io->kind->attempt(io->task);
+        res = coir_io_attempt(io->kind, io->task);
         if (res == -EAGAIN && !io->asked)
             send_as(p, io, COIR_IO_POLLING);
         else

@@ -227,10 +227,6 @@ static void weather(const struct coir_options *o, const char *without, const cha
 
 int main(void)
 {
-    /* It sometimes does not end (seed 1743822096853306861 on epoll, once in many runs), and why is not known yet. */
-    if (!getenv("COIR_TEST_LONG"))
-        SKIP_ALL("a storm that may not end: only with COIR_TEST_LONG");
-
     static const struct coir_options tiny = { .ring_entries = 8 }, usual = { 0 };
     const char *const given = getenv("COIR_TEST_SEED");
     struct timespec now;
