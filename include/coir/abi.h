@@ -10,6 +10,7 @@
 #include <coir/cell.h>
 #include <coir/channel.h>
 #include <coir/combine.h>
+#include <coir/context.h>
 #include <coir/fs.h>
 #include <coir/group.h>
 #include <coir/io.h>
@@ -21,7 +22,7 @@
 #include <coir/shard.h>
 #include <coir/sync.h>
 #include <coir/time.h>
-# 25 "coir/abi.h"
+# 26 "coir/abi.h"
 
 #define COIR_ABI_VERSION 1
 
@@ -40,7 +41,7 @@
     X(211, coir_socket) X(223, coir_recv) X(227, coir_send) X(229, coir_recv_exact) \
     X(233, coir_send_all) X(239, coir_recvmsg) X(241, coir_sendmsg) X(251, coir_sendfile) \
     X(257, coir_shutdown) X(263, coir_connect) X(269, coir_dial) X(271, coir_resolve) \
-    X(307, coir_accept) X(311, coir_recv_lend) X(313, coir_serve)
+    X(317, coir_context) X(307, coir_accept) X(311, coir_recv_lend) X(313, coir_serve)
 #define COIR_ABI_TERM_(weight, name) + (uint64_t)(weight) * sizeof(struct name)
 #define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 1))
 

@@ -10,6 +10,7 @@
 #include <coir/scope.h>
 #include <coir/group.h>
 #include <coir/combine.h>
+#include <coir/context.h>
 #include <coir/cell.h>
 #include <coir/time.h>
 #include <coir/channel.h>

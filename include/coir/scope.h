@@ -21,12 +21,15 @@ extern "C" {
 #endif
 # 23 "coir/scope.h"
 
+struct coir_context;
+
 struct coir_scope {
     struct coir_scope *outer;
     /* the child that runs in it, or the coir_combine whose kids do; of a group NULL */
     struct coir_task *owner;
     struct coir_group *groups;     /* the groups opened directly in it, open ones only */
     struct coir_scope *visit;      /* next among the scopes that cancelling still has to walk */
+    struct coir_context *context;  /* the innermost binding around it: coir/context.h */
     /* the deadline; after cancelling, the patience with what is in coir_finally */
     struct coir_alarm alarm;
     uint8_t kind;                  /* COIR_SCOPE_... */

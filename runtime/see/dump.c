@@ -8,6 +8,7 @@
  */
 #include <coir/cell.h>
 #include <coir/combine.h>
+#include <coir/context.h>
 #include <coir/see.h>
 #include <coir/time.h>
 
@@ -64,6 +65,22 @@ static void print_deadline(FILE *to, const struct coir_scope *s)
         fprintf(to, ", deadline in %.3f s", (double)(s->alarm.timer.at - coir_now()) / 1e9);
 }
 
+/* What is bound from scope `outer` inwards to `inner`, innermost first. */
+static void print_context(FILE *to, const struct coir_scope *inner, const struct coir_scope *outer)
+{
+    const struct coir_context *const end = outer ? outer->context : NULL;
+
+    for (const struct coir_context *c = inner->context; c && c != end; c = c->outer) {
+        if (!c->key->name)
+            continue;
+        fprintf(to, ", %s", c->key->name);
+        if (c->key->print) {
+            fputc(' ', to);
+            c->key->print(to, c->value);
+        }
+    }
+}
+
 /* From a task down to its leaf: one line a task with a site, the leaf's wait behind the last. */
 static void print_chain(FILE *to, const struct coir_task *t, const struct coir_scope *s, int indent)
 {
@@ -80,8 +97,10 @@ static void print_chain(FILE *to, const struct coir_task *t, const struct coir_s
                     t->flags & COIR_TASK_FINALLY_ ? " in coir_finally" : "");
         else
             fprintf(to, "%*s-", indent, "");
-        if (t->scope && t->scope != s)
+        if (t->scope && t->scope != s) {
             print_deadline(to, t->scope);
+            print_context(to, t->scope, s);
+        }
         if (leaf) {
             fprintf(to, ": ");
             print_leaf(to, next ? next : t);

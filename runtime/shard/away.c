@@ -208,6 +208,7 @@ struct coir_task *coir_send_away_(struct coir_task *child, unsigned shard)
     make_proxy(a, child);
     coir_scope_begin(&a->scope, NULL, COIR_SCOPE_AWAIT_);
     a->scope.owner = child;
+    a->scope.context = child->scope ? child->scope->context : NULL;
     a->doomed = coir_is_cancelled(child);
     a->guest.task = child;
     a->guest.home = s->id;

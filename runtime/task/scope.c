@@ -202,6 +202,7 @@ void coir_scope_begin(struct coir_scope *s, struct coir_scope *outer, int kind)
     s->owner = NULL;
     s->groups = NULL;
     s->visit = NULL;
+    s->context = outer ? outer->context : NULL;
     s->alarm.timer.next = NULL;
     s->kind = (uint8_t)kind;
     s->cancelled = s->expired = s->shield = s->overdue = s->visiting = s->holds = 0;
