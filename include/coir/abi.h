@@ -20,6 +20,7 @@
 #include <coir/offload.h>
 #include <coir/serve.h>
 #include <coir/shard.h>
+#include <coir/stream.h>
 #include <coir/sync.h>
 #include <coir/time.h>
 # 26 "coir/abi.h"
@@ -38,6 +39,8 @@
     X(131, coir_pread) X(137, coir_pwrite) X(139, coir_pread_exact) X(149, coir_pwrite_all) \
     X(151, coir_preadv) X(157, coir_pwritev) X(163, coir_fsync) X(167, coir_fallocate) \
     X(173, coir_ftruncate) X(179, coir_readdir) X(181, coir_offload) \
+    X(401, coir_stream_read) X(409, coir_stream_write_all) X(419, coir_stream_shutdown) X(421, coir_stream_close) \
+    X(431, coir_fd_stream) \
     X(211, coir_socket) X(223, coir_recv) X(227, coir_send) X(229, coir_recv_exact) \
     X(233, coir_send_all) X(239, coir_recvmsg) X(241, coir_sendmsg) X(251, coir_sendfile) \
     X(257, coir_shutdown) X(263, coir_connect) X(269, coir_dial) X(271, coir_resolve) \

@@ -21,6 +21,7 @@
 #include <coir/serve.h>
 #include <coir/lend.h>
 #include <coir/fs.h>
+#include <coir/stream.h>
 #include <coir/offload.h>
 #include <coir/shard.h>
 #include <coir/see.h>
