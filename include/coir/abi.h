@@ -16,6 +16,7 @@
 #include <coir/io.h>
 #include <coir/lend.h>
 #include <coir/listen.h>
+#include <coir/lock.h>
 #include <coir/net.h>
 #include <coir/offload.h>
 #include <coir/serve.h>
@@ -23,7 +24,7 @@
 #include <coir/stream.h>
 #include <coir/sync.h>
 #include <coir/time.h>
-# 26 "coir/abi.h"
+# 28 "coir/abi.h"
 
 #define COIR_ABI_VERSION 1
 
@@ -44,7 +45,9 @@
     X(211, coir_socket) X(223, coir_recv) X(227, coir_send) X(229, coir_recv_exact) \
     X(233, coir_send_all) X(239, coir_recvmsg) X(241, coir_sendmsg) X(251, coir_sendfile) \
     X(257, coir_shutdown) X(263, coir_connect) X(269, coir_dial) X(271, coir_resolve) \
-    X(317, coir_context) X(307, coir_accept) X(311, coir_recv_lend) X(313, coir_serve)
+    X(317, coir_context) X(307, coir_accept) X(311, coir_recv_lend) X(313, coir_serve) \
+    X(401, coir_mutex) X(409, coir_lock) X(419, coir_condition) X(421, coir_condition_wait) X(431, coir_event) \
+    X(433, coir_event_wait) X(439, coir_once) X(443, coir_once_begin) X(449, coir_barrier) X(457, coir_barrier_wait)
 #define COIR_ABI_TERM_(weight, name) + (uint64_t)(weight) * sizeof(struct name)
 #define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 1))
 

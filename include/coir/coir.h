@@ -15,6 +15,7 @@
 #include <coir/time.h>
 #include <coir/channel.h>
 #include <coir/sync.h>
+#include <coir/lock.h>
 #include <coir/io.h>
 #include <coir/net.h>
 #include <coir/listen.h>

@@ -41,7 +41,7 @@ static void print_xchan(FILE *to, const struct coir_task *t)
 bool coir_dump_wait(FILE *to, const struct coir_task *t)
 {
     if (t->state == 0 || (!is_channel(t) && !is_xchan(t) && t->body != coir_acquire_resume))
-        return coir_dump_offload(to, t);
+        return coir_dump_line(to, t) || coir_dump_offload(to, t);
     if (!t->abort)
         fprintf(to, "has been served, and is ready to go on");
     else if (is_channel(t))

@@ -13,7 +13,8 @@
  * those. */
 bool coir_dump_wait(FILE *to, const struct coir_task *t);
 
-/* The same for one operation, by the file it stands in. */
+/* The same for some of the operations, by the files they stand in. */
+bool coir_dump_line(FILE *to, const struct coir_task *t);
 bool coir_dump_offload(FILE *to, const struct coir_task *t);
 
 #endif

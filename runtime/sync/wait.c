@@ -25,17 +25,23 @@ void coir_copy_bytes(void *to, const void *from, size_t size)
 static const struct coir_site *site_of(const struct coir_task *waiter)
 {
     static const struct coir_site unknown = { "a task", "?", 0 };
-    const struct coir_task *up = waiter->awaiter ? waiter->awaiter : waiter;
 
-    return up->site ? up->site : &unknown;
+    while (!waiter->site && waiter->awaiter)            /* one that is awaited has none, nor has a combinator */
+        waiter = waiter->awaiter;
+    return waiter->site ? waiter->site : &unknown;
+}
+
+static const char *article(const char *what)
+{
+    return *what == 'e' ? "an" : "a";        /* event */
 }
 
 void coir_other_shard(const struct coir_task *waiter, const char *what)
 {
     const struct coir_site *at = site_of(waiter);
 
-    fprintf(stderr, "coir: a %s is used on one thread while %s of another shard waits for it at %s:%u; between shards "
-            "there is coir_xchan\n", what, at->task, at->file, at->line);
+    fprintf(stderr, "coir: %s %s is used on one thread while %s of another shard waits for it at "
+            "%s:%u; between shards there is coir_xchan\n", article(what), what, at->task, at->file, at->line);
     abort();
 }
 
@@ -43,6 +49,7 @@ void coir_destroyed_under(const struct coir_task *waiter, const char *what)
 {
     const struct coir_site *at = site_of(waiter);
 
-    fprintf(stderr, "coir: a %s is destroyed while %s waits for it at %s:%u\n", what, at->task, at->file, at->line);
+    fprintf(stderr, "coir: %s %s is destroyed while %s waits for it at %s:%u\n", article(what), what, at->task,
+            at->file, at->line);
     abort();
 }
