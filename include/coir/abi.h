@@ -19,12 +19,14 @@
 #include <coir/lock.h>
 #include <coir/net.h>
 #include <coir/offload.h>
+#include <coir/reader.h>
 #include <coir/serve.h>
 #include <coir/shard.h>
 #include <coir/stream.h>
 #include <coir/sync.h>
 #include <coir/time.h>
-# 28 "coir/abi.h"
+#include <coir/writer.h>
+# 30 "coir/abi.h"
 
 #define COIR_ABI_VERSION 1
 
@@ -41,7 +43,10 @@
     X(151, coir_preadv) X(157, coir_pwritev) X(163, coir_fsync) X(167, coir_fallocate) \
     X(173, coir_ftruncate) X(179, coir_readdir) X(181, coir_offload) \
     X(401, coir_stream_read) X(409, coir_stream_write_all) X(419, coir_stream_shutdown) X(421, coir_stream_close) \
-    X(431, coir_fd_stream) \
+    X(431, coir_fd_stream) X(433, coir_reader) X(439, coir_reader_fill) X(443, coir_read_some) \
+    X(449, coir_read_exact) X(457, coir_peek) X(461, coir_skip) X(463, coir_read_until) X(467, coir_read_line) \
+    X(479, coir_skip_until) X(487, coir_copy) X(491, coir_writer) X(499, coir_put) X(503, coir_flush) \
+    X(509, coir_make_room) X(521, coir_reader_stream) \
     X(211, coir_socket) X(223, coir_recv) X(227, coir_send) X(229, coir_recv_exact) \
     X(233, coir_send_all) X(239, coir_recvmsg) X(241, coir_sendmsg) X(251, coir_sendfile) \
     X(257, coir_shutdown) X(263, coir_connect) X(269, coir_dial) X(271, coir_resolve) \

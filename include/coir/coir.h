@@ -23,6 +23,8 @@
 #include <coir/lend.h>
 #include <coir/fs.h>
 #include <coir/stream.h>
+#include <coir/reader.h>
+#include <coir/writer.h>
 #include <coir/offload.h>
 #include <coir/shard.h>
 #include <coir/see.h>
