@@ -18,7 +18,7 @@
 #include "runtime/shard/run.h"
 
 static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct coir_runtime *current;         /* under the lock; a shard's thread has its own pointer */
+static struct coir_runtime *coir_run_current;    /* under the lock; a shard's thread has its own pointer */
 
 void coir_run_leave(void)
 {
@@ -28,8 +28,8 @@ void coir_run_leave(void)
 struct coir_runtime *coir_run_enter(void)
 {
     pthread_mutex_lock(&current_lock);
-    if (current && !current->closed && current->begun)
-        return current;
+    if (coir_run_current && !coir_run_current->closed && coir_run_current->begun)
+        return coir_run_current;
     coir_run_leave();
     return NULL;
 }
@@ -48,9 +48,9 @@ bool coir_run_close(struct coir_runtime *run)
 static bool become_current(struct coir_runtime *run)
 {
     pthread_mutex_lock(&current_lock);
-    const bool free_place = !current;
+    const bool free_place = !coir_run_current;
     if (free_place)
-        current = run;
+        coir_run_current = run;
     pthread_mutex_unlock(&current_lock);
     return free_place;
 }
@@ -58,7 +58,7 @@ static bool become_current(struct coir_runtime *run)
 static void set_current(struct coir_runtime *run, bool begun)
 {
     pthread_mutex_lock(&current_lock);
-    current = run;
+    coir_run_current = run;
     if (run)
         run->begun = begun;
     pthread_mutex_unlock(&current_lock);
@@ -182,7 +182,7 @@ static void let_go(void)
 static void forget_in_child(void)
 {
     coir_here.shard = NULL;
-    current = NULL;
+    coir_run_current = NULL;
     let_go();
 }
 
@@ -314,10 +314,10 @@ void coir_nudge_by_eventfd(struct coir_runtime *run, unsigned shard)
 void coir_stop(void)
 {
     pthread_mutex_lock(&current_lock);
-    if (current && !current->closed) {
-        __atomic_store_n(&current->stop_asked, 1, __ATOMIC_RELEASE);
-        if (current->begun)                  /* else the shards see it in their first turn */
-            coir_run_nudge_all(current);
+    if (coir_run_current && !coir_run_current->closed) {
+        __atomic_store_n(&coir_run_current->stop_asked, 1, __ATOMIC_RELEASE);
+        if (coir_run_current->begun)                  /* else the shards see it in their first turn */
+            coir_run_nudge_all(coir_run_current);
     }
     pthread_mutex_unlock(&current_lock);
 }
