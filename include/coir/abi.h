@@ -20,13 +20,14 @@
 #include <coir/net.h>
 #include <coir/offload.h>
 #include <coir/reader.h>
+#include <coir/select.h>
 #include <coir/serve.h>
 #include <coir/shard.h>
 #include <coir/stream.h>
 #include <coir/sync.h>
 #include <coir/time.h>
 #include <coir/writer.h>
-# 30 "coir/abi.h"
+# 31 "coir/abi.h"
 
 #define COIR_ABI_VERSION 1
 
@@ -52,7 +53,8 @@
     X(257, coir_shutdown) X(263, coir_connect) X(269, coir_dial) X(271, coir_resolve) \
     X(317, coir_context) X(307, coir_accept) X(311, coir_recv_lend) X(313, coir_serve) \
     X(401, coir_mutex) X(409, coir_lock) X(419, coir_condition) X(421, coir_condition_wait) X(431, coir_event) \
-    X(433, coir_event_wait) X(439, coir_once) X(443, coir_once_begin) X(449, coir_barrier) X(457, coir_barrier_wait)
+    X(433, coir_event_wait) X(439, coir_once) X(443, coir_once_begin) X(449, coir_barrier) X(457, coir_barrier_wait) \
+    X(601, coir_arm) X(607, coir_select)
 #define COIR_ABI_TERM_(weight, name) + (uint64_t)(weight) * sizeof(struct name)
 #define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 1))
 

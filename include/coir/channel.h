@@ -45,7 +45,7 @@ struct coir_link {
 struct coir_channel {
     struct coir_link senders;             /* who waits to send, oldest first; only while it is full */
     struct coir_link receivers;           /* who waits to receive, oldest first; only while it is empty */
-    struct coir_shard *usual;             /* its home, if it is open and its items are of a word */
+    struct coir_shard *usual;             /* its home, if it is open, of words, and no select waits */
     size_t queued, capacity;              /* items in the ring; at most */
     struct coir_shard *home;              /* whose tasks use it; NULL: nobody has yet */
     size_t item;                          /* bytes */
@@ -53,6 +53,7 @@ struct coir_channel {
     char *buffer;                         /* `capacity` items, a ring */
     uint8_t closed;
     uint8_t owned;                        /* `buffer` is from malloc */
+    uint32_t arms;                        /* of selects, that stand in the lines */
 };
 
 /*

@@ -17,6 +17,7 @@
 #include <coir/sync.h>
 #include <coir/lock.h>
 #include <coir/io.h>
+#include <coir/select.h>
 #include <coir/net.h>
 #include <coir/listen.h>
 #include <coir/serve.h>

@@ -329,7 +329,7 @@ static void poll_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
     io_uring_prep_poll_add(sqe, op->fd, (unsigned)op->events);
 }
 
-static const struct coir_io_kind poll_kind = {
+const struct coir_io_kind coir_poll_kind = {
     .name = "coir_poll",
     .events = COIR_IO_ANY,
     .opcode = IORING_OP_POLL_ADD,
@@ -341,7 +341,7 @@ coir_step coir_poll_resume(struct coir_task *t)
 {
     struct coir_poll *op = (struct coir_poll *)t;
 
-    if (t->state == 0 && !coir_op_begins(t, &op->io, &poll_kind, op->fd, op->fd < 0 ? -EBADF
+    if (t->state == 0 && !coir_op_begins(t, &op->io, &coir_poll_kind, op->fd, op->fd < 0 ? -EBADF
                                          : coir_arguments_live(t, NULL, "coir_poll") ? -EFAULT : 1))
         return COIR_PARK_;
     if (op->io.res > 0)

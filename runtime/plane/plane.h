@@ -105,6 +105,9 @@ struct coir_plane_kind {
 
 extern const struct coir_plane_kind coir_uring, coir_epoll;
 
+/* Of coir_poll and of what else has a struct coir_poll as its frame (descriptor.c). */
+extern const struct coir_io_kind coir_poll_kind;
+
 /* What io waits for. */
 static inline short coir_io_events(const struct coir_io *io)
 {

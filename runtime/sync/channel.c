@@ -8,15 +8,19 @@
  *   2. Nobody waits in a closed channel.
  *   3. A waiter is in its line as long as it may be aborted. Who hands it something takes it out and calls
  *      coir_leaf_goes_on: from then on a cancellation finds nothing to abort, and success stands.
- *   4. `usual` is set by settle() alone, for a channel that lies where it may: so one comparison says that
- *      the channel is open, of words, at home and not on the C stack. Everything else is seen to apart.
+ *   4. `usual` is set for a channel that lies where it may and in whose lines no arm of a select stands: so one
+ *      comparison says that the channel is open, of words, at home, not on the C stack, and that who waits is who
+ *      will be served. Everything else is seen to apart.
  *   5. Who comes finds nobody before him whom he could serve or who would have to be served first: each call
  *      serves the oldest waiter itself.
+ *   6. An arm is claimed when it is taken out of its line. One whose select is decided, by another thread that has
+ *      yet to tell, is taken out and passed over; and as it is nobody, it does not count for 1. The two arms of one
+ *      select may wait in both lines: whoever comes serves one, and the other leaves.
  */
 #include <coir/channel.h>
 #include <stdlib.h>
 
-#include "runtime/sync/wait.h"
+#include "runtime/sync/select.h"
 
 _Static_assert(sizeof(struct coir_channel) == 96, "it lies in the program's frames");
 _Static_assert(sizeof(struct coir_channel_send) == 104 && sizeof(struct coir_channel_recv) == 112, "the same");
@@ -79,10 +83,27 @@ static const struct coir_task *waiter_of(const struct coir_channel *c)
     return NULL;
 }
 
+/* Arms whose selects have been decided elsewhere wait no more. */
+static void drop_arms_that_are_over(struct coir_channel *c)
+{
+    struct coir_link *link, *after;
+
+    COIR_LIST_FOR_SAFE(link, after, &c->senders) {
+        if (coir_is_arm(&sender_of(link)->task) && coir_arm_is_over(&sender_of(link)->task))
+            coir_list_remove(link);
+    }
+    COIR_LIST_FOR_SAFE(link, after, &c->receivers) {
+        if (coir_is_arm(&receiver_of(link)->task) && coir_arm_is_over(&receiver_of(link)->task))
+            coir_list_remove(link);
+    }
+}
+
 void coir_channel_destroy(struct coir_channel *c)
 {
     if (!c)
         return;
+    if (c->arms)
+        drop_arms_that_are_over(c);
     if (waiter_of(c))
         coir_destroyed_under(waiter_of(c), "channel");
     if (c->owned)
@@ -90,8 +111,18 @@ void coir_channel_destroy(struct coir_channel *c)
     c->owned = false;
     c->closed = true;
     c->usual = NULL;
+    c->arms = 0;
     c->queued = c->capacity = 0;
     c->buffer = (char *)c;
+}
+
+/* Inv 4. */
+static void find_usual(struct coir_channel *c)
+{
+    struct coir_shard *home = c->home;
+    const bool is = home && coir_is_live(home, c) && c->item == sizeof(void *) && !c->closed && !c->arms;
+
+    c->usual = is ? home : NULL;
 }
 
 /* The first use on this shard. A channel may go from shard to shard as long as nobody waits. */
@@ -102,7 +133,7 @@ static __attribute__((cold, noinline)) void settle(struct coir_channel *c)
     if (waiter_of(c))
         coir_other_shard(waiter_of(c), "channel");
     c->home = here;
-    c->usual = here && coir_is_live(here, c) && c->item == sizeof(void *) && !c->closed ? here : NULL;
+    find_usual(c);
 }
 
 static void check_home(struct coir_channel *c)
@@ -149,6 +180,45 @@ static inline struct coir_link *pop_waiter(struct coir_link *line)
     return first;
 }
 
+/* An arm has been taken out of its line. Whether it is to be served. */
+static __attribute__((noinline)) bool claims(struct coir_channel *c, struct coir_task *arm, struct coir_link *link)
+{
+    coir_link_clear(link);
+    if (--c->arms == 0)
+        find_usual(c);
+    return coir_arm_claim(arm);
+}
+
+/* The oldest who is to be served, out of his line; NULL: nobody. */
+static inline struct coir_channel_send *pop_sender(struct coir_channel *c)
+{
+    while (!coir_list_empty(&c->senders)) {
+        struct coir_channel_send *s = sender_of(pop_waiter(&c->senders));
+        if (!coir_is_arm(&s->task) || claims(c, &s->task, &s->link))
+            return s;
+    }
+    return NULL;
+}
+
+static inline struct coir_channel_recv *pop_receiver(struct coir_channel *c)
+{
+    while (!coir_list_empty(&c->receivers)) {
+        struct coir_channel_recv *r = receiver_of(pop_waiter(&c->receivers));
+        if (!coir_is_arm(&r->task) || claims(c, &r->task, &r->link))
+            return r;
+    }
+    return NULL;
+}
+
+/* Who has been served goes on. */
+static inline void goes_on(struct coir_task *t)
+{
+    if (coir_is_arm(t))
+        coir_arm_served(t);
+    else
+        coir_leaf_goes_on(t);
+}
+
 static int put_into_ring(struct coir_channel *c, const void *item)
 {
     if (COIR_UNLIKELY(c->closed))
@@ -162,25 +232,26 @@ static int put_into_ring(struct coir_channel *c, const void *item)
 /* 0, -EPIPE, or -EAGAIN: it would have to wait. */
 static inline __attribute__((always_inline)) int put(struct coir_channel *c, const void *item)
 {
-    struct coir_channel_recv *r;
+    struct coir_channel_recv *r = pop_receiver(c);
 
-    if (coir_list_empty(&c->receivers))
+    if (!r)
         return put_into_ring(c, item);
-    r = receiver_of(pop_waiter(&c->receivers));
     coir_copy_item(r->item, item, c->item);
     r->result = true;
-    coir_leaf_goes_on(&r->task);
+    goes_on(&r->task);
     return 0;
 }
 
 /* What is queued comes first, and leaves a place to the oldest sender. */
 static int take_from_ring(struct coir_channel *c, void *item)
 {
+    struct coir_channel_send *s;
+
     ring_pop(c, item);
-    if (!coir_list_empty(&c->senders)) {
-        struct coir_channel_send *s = sender_of(pop_waiter(&c->senders));
+    s = pop_sender(c);
+    if (s) {
         ring_push(c, s->item);
-        coir_leaf_goes_on(&s->task);
+        goes_on(&s->task);
     }
     return 0;
 }
@@ -192,11 +263,11 @@ static inline __attribute__((always_inline)) int take(struct coir_channel *c, vo
 
     if (c->queued)
         return take_from_ring(c, item);
-    if (coir_list_empty(&c->senders))
+    s = pop_sender(c);
+    if (!s)
         return c->closed ? -EPIPE : -EAGAIN;
-    s = sender_of(pop_waiter(&c->senders));
     coir_copy_item(item, s->item, c->item);
-    coir_leaf_goes_on(&s->task);
+    goes_on(&s->task);
     return 0;
 }
 
@@ -218,16 +289,53 @@ int coir_channel_try_recv(struct coir_channel *c, void *item)
 
 void coir_channel_close(struct coir_channel *c)
 {
+    struct coir_channel_send *s;
+    struct coir_channel_recv *r;
+
     check_home(c);
     c->closed = true;
     c->usual = NULL;
-    while (!coir_list_empty(&c->senders)) {
-        struct coir_channel_send *s = sender_of(pop_waiter(&c->senders));
+    while ((s = pop_sender(c))) {
         s->task.status = -EPIPE;
-        coir_leaf_goes_on(&s->task);
+        goes_on(&s->task);
     }
-    while (!coir_list_empty(&c->receivers))
-        coir_leaf_goes_on(&receiver_of(pop_waiter(&c->receivers))->task);
+    while ((r = pop_receiver(c)))
+        goes_on(&r->task);
+}
+
+/* ---- arms ---- */
+
+static struct coir_link *link_of(struct coir_arm *a)
+{
+    return a->kind == COIR_ARM_SEND_ ? &a->send.link : &a->recv.link;
+}
+
+static struct coir_channel *channel_of(const struct coir_arm *a)
+{
+    return a->kind == COIR_ARM_SEND_ ? a->send.channel : a->recv.channel;
+}
+
+void coir_channel_arm_waits(struct coir_arm *a)
+{
+    struct coir_channel *c = channel_of(a);
+
+    c->arms++;
+    c->usual = NULL;
+    if (a->kind == COIR_ARM_RECV_)
+        a->recv.result = false;
+    coir_list_push_back(a->kind == COIR_ARM_SEND_ ? &c->senders : &c->receivers, link_of(a));
+}
+
+/* One that was passed over is out already, and the channel may be gone. */
+void coir_channel_arm_leaves(struct coir_arm *a)
+{
+    struct coir_channel *c = channel_of(a);
+
+    if (!coir_link_in_list(link_of(a)))
+        return;
+    coir_list_remove(link_of(a));
+    if (--c->arms == 0)
+        find_usual(c);
 }
 
 /* ---- the operations ---- */

@@ -32,6 +32,9 @@
  *   3. A waiter is in its line exactly as long as it can be cancelled. Who serves it, under the lock, takes it
  *      out and fills in status and result; after the unlocking a letter brings it home. A cancellation in
  *      between finds it gone from the line and leaves it alone: success stands.
+ *      An arm of a select also has to be claimed by who serves it, which happens under the lock and takes none; one
+ *      whose select is decided is taken out of the line and passed over. Its select takes the lock before it ends,
+ *      whether the arm is still in the line or not, and drops its reference then.
  *   4. `closed` is the top bit of `tail`, so that a send cannot get its position after the closing.
  */
 #include <coir/channel.h>
@@ -39,7 +42,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "runtime/sync/wait.h"
+#include "runtime/sync/select.h"
 
 #define CLOSED (UINT64_C(1) << 63)
 #define WATCHED (UINT64_C(1) << 62)
@@ -299,6 +302,25 @@ static void is_served(struct served *done, struct coir_task *t, void *letter)
     done->last = &msg->next;
 }
 
+/* The oldest may be, unless it is an arm whose select is another's. False: it is out, and the next is the oldest. */
+static inline bool may_be_served(struct coir_xchan *x, struct coir_task *oldest, struct coir_link *link)
+{
+    if (!coir_is_arm(oldest) || coir_arm_try(oldest))
+        return true;
+    leave(x, link);
+    return false;
+}
+
+/* What may_be_served began ends: `err` is how it went. False: not now. */
+static inline bool has_been_served(struct coir_xchan *x, struct coir_task *oldest, struct coir_link *link, int err)
+{
+    if (err != -EAGAIN)
+        leave(x, link);
+    if (coir_is_arm(oldest))
+        (err == -EAGAIN ? coir_arm_let_go : coir_arm_decide)(oldest);
+    return err != -EAGAIN;
+}
+
 /* The oldest sender, if its item has a place or will never have one. */
 static bool serve_sender(struct coir_xchan *x, struct served *done)
 {
@@ -308,11 +330,13 @@ static bool serve_sender(struct coir_xchan *x, struct served *done)
     if (coir_list_empty(&x->senders))
         return false;
     op = sender_of(x->senders.next);
+    if (!may_be_served(x, &op->task, &op->link))
+        return true;
     err = push_locked(x, op->item);
-    if (err == -EAGAIN)
+    if (err != -EAGAIN)
+        op->task.status = err;
+    if (!has_been_served(x, &op->task, &op->link, err))
         return false;
-    leave(x, &op->link);
-    op->task.status = err;
     is_served(done, &op->task, op->letter);
     return true;
 }
@@ -325,11 +349,12 @@ static bool serve_receiver(struct coir_xchan *x, struct served *done)
     if (coir_list_empty(&x->receivers))
         return false;
     op = receiver_of(x->receivers.next);
+    if (!may_be_served(x, &op->task, &op->link))
+        return true;
     err = pop_locked(x, op->item);
-    if (err == -EAGAIN)
-        return false;
-    leave(x, &op->link);
     op->result = err == 0;
+    if (!has_been_served(x, &op->task, &op->link, err))
+        return false;
     is_served(done, &op->task, op->letter);
     return true;
 }
@@ -393,6 +418,21 @@ static void pause_for_copy(unsigned times)
         nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
 }
 
+/* Arms whose selects have been decided elsewhere wait no more. Under the lock. */
+static void drop_arms_that_are_over(struct coir_xchan *x)
+{
+    struct coir_link *link, *after;
+
+    COIR_LIST_FOR_SAFE(link, after, &x->senders) {
+        if (coir_is_arm(&sender_of(link)->task) && coir_arm_is_over(&sender_of(link)->task))
+            leave(x, link);
+    }
+    COIR_LIST_FOR_SAFE(link, after, &x->receivers) {
+        if (coir_is_arm(&receiver_of(link)->task) && coir_arm_is_over(&receiver_of(link)->task))
+            leave(x, link);
+    }
+}
+
 void coir_xchan_free(struct coir_xchan *x)
 {
     bool quiet;
@@ -401,6 +441,7 @@ void coir_xchan_free(struct coir_xchan *x)
         return;
     for (unsigned times = 0;; times++) {
         pthread_mutex_lock(&x->lock);
+        drop_arms_that_are_over(x);
         if (!coir_list_empty(&x->senders))
             coir_destroyed_under(&sender_of(x->senders.next)->task, "channel between shards");
         if (!coir_list_empty(&x->receivers))
@@ -634,6 +675,49 @@ static coir_step wait_to_recv(struct coir_xchan_recv *op)
         return coir_leaf_parks(&op->task, recv_abort, x);
     return coir_leaf_ends(&op->task, 0);
 }
+
+/* ---- arms ---- */
+
+size_t coir_xchan_item(const struct coir_xchan *x)
+{
+    return x->item;
+}
+
+static struct coir_link *link_of(struct coir_arm *a)
+{
+    return a->kind == COIR_ARM_XSEND_ ? &a->xsend.link : &a->xrecv.link;
+}
+
+static struct coir_xchan *channel_of(const struct coir_arm *a)
+{
+    return a->kind == COIR_ARM_XSEND_ ? a->xsend.channel : a->xrecv.channel;
+}
+
+bool coir_xchan_arm_waits(struct coir_arm *a)
+{
+    struct coir_xchan *x = channel_of(a);
+
+    a->task.state = 1;
+    if (a->kind == COIR_ARM_XSEND_) {
+        a->xsend.home = coir_shard_here();
+        ((struct coir_letter *)(void *)a->xsend.letter)->deliver = send_comes_home;
+        return has_to_wait(x, &a->task, &x->senders, &a->xsend.link);
+    }
+    a->xrecv.home = coir_shard_here();
+    ((struct coir_letter *)(void *)a->xrecv.letter)->deliver = recv_comes_home;
+    return has_to_wait(x, &a->task, &x->receivers, &a->xrecv.link);
+}
+
+void coir_xchan_arm_leaves(struct coir_arm *a)
+{
+    struct coir_xchan *x = channel_of(a);
+
+    leaves_line(x, link_of(a));
+    coir_external(coir_shard_here(), -1);
+    drop(x);
+}
+
+/* ---- awaiting ---- */
 
 coir_step coir_xchan_send_resume(struct coir_task *t)
 {

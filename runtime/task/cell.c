@@ -17,11 +17,9 @@
  * the cell has been delivered.
  */
 #include <coir/cell.h>
-#include <sched.h>
 #include <stdlib.h>
 
-#include "runtime/base/clock.h"
-#include "runtime/task/home.h"
+#include "runtime/task/arm.h"
 
 enum { EMPTY, CLAIMING, AWAITED, CALLED, COMPLETING, DONE, REVOKED };
 
@@ -75,21 +73,13 @@ static bool change(struct coir_cell *c, uint16_t from, uint16_t to)
     return __atomic_compare_exchange_n(&c->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-static void pause_a_little(int i)
-{
-    if (i < 100)
-        coir_cpu_relax();
-    else
-        sched_yield();
-}
-
 /* The state, once nobody is in the middle of beginning to wait. */
 static uint16_t claimed(const struct coir_cell *c)
 {
     uint16_t state;
 
     for (int i = 0; (state = state_of(c)) == CLAIMING; i++)
-        pause_a_little(i);
+        coir_pause_a_little(i);
     return state;
 }
 
@@ -99,7 +89,7 @@ static uint16_t settled(const struct coir_cell *c)
     uint16_t state;
 
     for (int i = 0; (state = state_of(c)) == COMPLETING || state == CLAIMING; i++)
-        pause_a_little(i);
+        coir_pause_a_little(i);
     return state;
 }
 
@@ -120,10 +110,13 @@ static void deliver(struct coir_shard *s, struct coir_letter *letter)
     coir_wake(c->waiter);
 }
 
+/* The waiter stays until its letter is there, also one who wants to have it no more. */
 static void wake_waiter(struct coir_cell *c)
 {
     struct coir_shard *home = c->home;
 
+    if (coir_is_arm(c->waiter))
+        coir_arm_claim(c->waiter);
     if (home == coir_shard_here()) {
         deliver(home, letter_of(c));
         return;
@@ -190,7 +183,11 @@ void coir_cell_destroy_(struct coir_cell *c, const struct coir_site *site)
 {
     if (settled(c) == AWAITED) {
         const struct coir_task *up = c->waiter->awaiter;
-        const struct coir_site *at = up ? up->site : NULL;
+        const struct coir_site *at;
+
+        if (up && coir_is_arm(c->waiter))
+            up = up->awaiter;
+        at = up ? up->site : NULL;
         fprintf(stderr, "coir: a cell is destroyed at %s:%u (%s) while %s awaits it at %s:%u\n", file_of(site),
                 line_of(site), site->task, at ? at->task : "a task", file_of(at), line_of(at));
         abort();
@@ -199,6 +196,39 @@ void coir_cell_destroy_(struct coir_cell *c, const struct coir_site *site)
 }
 
 /* ---- waiting ---- */
+
+bool coir_cell_await(struct coir_cell *c, struct coir_task *waiter)
+{
+    struct coir_shard *s = coir_shard_here();
+
+    if (!change(c, EMPTY, CLAIMING))
+        return false;
+    c->waiter = waiter;
+    c->home = s;
+    coir_external(s, 1);
+    __atomic_store_n(&c->state, AWAITED, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool coir_cell_leave(struct coir_cell *c)
+{
+    if (!change(c, AWAITED, EMPTY))
+        return false;
+    coir_external(coir_shard_here(), -1);
+    return true;
+}
+
+bool coir_cell_look(const struct coir_cell *c, int *status, int64_t *value)
+{
+    const uint16_t state = settled(c);
+
+    if (state == EMPTY)
+        return false;
+    *status = state == DONE ? c->status : state == REVOKED ? -ECANCELED : -EINVAL;
+    if (state == DONE)
+        *value = c->value;
+    return true;
+}
 
 static coir_step wait_ends(struct coir_cell_wait *op)
 {
@@ -219,10 +249,8 @@ static void wait_abort(struct coir_task *t)
 {
     struct coir_cell_wait *op = (struct coir_cell_wait *)t;
 
-    if (!change(op->cell, AWAITED, EMPTY))
-        return;                          /* it is complete: the letter is under way */
-    coir_external(coir_shard_here(), -1);
-    coir_wake(t);
+    if (coir_cell_leave(op->cell))
+        coir_wake(t);                    /* else it is complete: the letter is under way */
 }
 
 static coir_step fail(struct coir_cell_wait *op, int status)
@@ -237,14 +265,14 @@ static coir_step somebody_was_faster(struct coir_cell_wait *op)
 {
     const uint16_t state = settled(op->cell);
 
-    return state == AWAITED || state == CALLED ? fail(op, -EINVAL) : wait_ends(op);
+    op->task.abort = NULL;
+    return state == DONE || state == REVOKED ? wait_ends(op) : fail(op, -EINVAL);
 }
 
 coir_step coir_cell_wait_resume(struct coir_task *t)
 {
     struct coir_cell_wait *op = (struct coir_cell_wait *)t;
     struct coir_cell *c = op->cell;
-    struct coir_shard *s = coir_shard_here();
 
     if (t->state == 1)
         return wait_ends(op);
@@ -257,14 +285,10 @@ coir_step coir_cell_wait_resume(struct coir_task *t)
     const bool is_counted = __atomic_load_n(&c->references, __ATOMIC_RELAXED) != 0;
     if (state == EMPTY && is_counted && coir_is_cancelled(t))
         return fail(op, -ECANCELED);
-    if (state != EMPTY || !change(c, EMPTY, CLAIMING))
+    if (state != EMPTY)
         return somebody_was_faster(op);
-    c->waiter = t;
-    c->home = s;
     t->state = 1;
     t->waits_for = c;
     t->abort = is_counted ? wait_abort : NULL;
-    coir_external(s, 1);
-    __atomic_store_n(&c->state, AWAITED, __ATOMIC_RELEASE);
-    return COIR_PARK_;
+    return coir_cell_await(c, t) ? COIR_PARK_ : somebody_was_faster(op);
 }
