@@ -398,7 +398,8 @@ static struct {
     long sent, received, sum_sent, sum_received;     /* atomic */
     long completed, seen, revoked;                   /* atomic: of cells */
     long next;                                       /* atomic: item */
-    long waited;                                     /* atomic: selects that ended by a time, or a deadline */
+    long waited, taken;                              /* atomic: selects that ended by a time or deadline; by a cell */
+    long letters;                                    /* atomic: that came to the shards */
     struct coir_cell *cell[SHARDS * TASKS];          /* atomic: to be completed by a thread, or NULL */
     int over;                                        /* atomic */
 } storm;
@@ -422,20 +423,26 @@ struct member {
 };
 static coir_declare(member);
 
-/* Arms in a random order, over all channels in both directions: so that locks are taken in all orders. */
+/* Which directions one select has. All tasks of a shard have the same for a while, so that they have to wait for
+ * others. */
+enum { EITHER, SENDS, RECEIVES, NEITHER };
+
+/* Arms in a random order, over all channels: so that locks are taken in all orders. */
 static void set_out(struct member *f)
 {
-    f->n = 2 + draw(&f->random) % (ARMS - 3);
+    const unsigned way = ((unsigned)f->round / 16 + f->id / TASKS + (unsigned)(draw(&f->random) % 8 == 0)) % 4;
+
+    f->n = way == NEITHER ? 0 : 1 + draw(&f->random) % 3;
     for (size_t i = 0; i < f->n; i++) {
         struct coir_xchan *x = storm.x[draw(&f->random) % CHANNELS];
-        if (draw(&f->random) % 2) {
+        if (way == SENDS || (way == EITHER && draw(&f->random) % 2)) {
             f->item[i] = __atomic_add_fetch(&storm.next, 1, __ATOMIC_RELAXED);
             coir_arm_xsend(&f->arms[i], x, &f->item[i]);
         } else {
             coir_arm_xrecv(&f->arms[i], x, &f->item[i]);
         }
     }
-    if (draw(&f->random) % 2)
+    if (draw(&f->random) % 2 || !f->n)
         coir_arm_until(&f->arms[f->n++], coir_now() + (int64_t)(draw(&f->random) % 50000));
     if (f->cell) {
         coir_arm_cell(&f->arms[f->n++], f->cell);
@@ -456,8 +463,8 @@ static void account(struct member *f)
     } else if (a->kind == COIR_ARM_XRECV_) {
         add(&storm.received, 1);
         add(&storm.sum_received, item);
-    } else if (a->kind == COIR_ARM_UNTIL_) {
-        add(&storm.waited, 1);
+    } else {
+        add(a->kind == COIR_ARM_UNTIL_ ? &storm.waited : &storm.taken, 1);
     }
 }
 
@@ -488,6 +495,7 @@ struct members {
     int i;
     struct coir_group group;
     struct coir_group_wait wait;
+    struct coir_stats stats;
 };
 static coir_declare(members);
 
@@ -496,6 +504,8 @@ coir_body(members, f) {
     for (f->i = 0; f->i < TASKS; f->i++)
         coir_spawn(&f->group, coir_new(member, .id = f->shard * TASKS + (unsigned)f->i, .random = draw(&f->random)));
     coir_try(f, &f->wait, coir_group_wait, .group = &f->group);
+    coir_stats(f->shard, &f->stats);
+    add(&storm.letters, (long)f->stats.messages);
 } coir_end
 
 struct on_shard {
@@ -571,8 +581,8 @@ static void test_storm(void)
     __atomic_store_n(&storm.over, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
-    NOTE("%ld sent, %ld received, %ld waited, cells: %ld completed, %ld taken back", storm.sent, storm.received,
-         storm.waited, storm.completed, storm.revoked);
+    NOTE("%ld sent, %ld received, %ld ended by time; cells: %ld completed, %ld taken, %ld left; %ld letters", storm.sent,
+         storm.received, storm.waited, storm.completed, storm.taken, storm.revoked, storm.letters);
     for (int i = 0; i < CHANNELS; i++) {
         while (coir_xchan_try_recv(storm.x[i], &item) == 0) {
             add(&storm.received, 1);
