@@ -189,8 +189,7 @@ static __attribute__((noinline)) bool claims(struct coir_channel *c, struct coir
     return coir_arm_claim(arm);
 }
 
-/* The oldest who is to be served, out of his line; NULL: nobody. */
-static inline struct coir_channel_send *pop_sender(struct coir_channel *c)
+static __attribute__((noinline)) struct coir_channel_send *pop_sender_or_arm(struct coir_channel *c)
 {
     while (!coir_list_empty(&c->senders)) {
         struct coir_channel_send *s = sender_of(pop_waiter(&c->senders));
@@ -200,7 +199,7 @@ static inline struct coir_channel_send *pop_sender(struct coir_channel *c)
     return NULL;
 }
 
-static inline struct coir_channel_recv *pop_receiver(struct coir_channel *c)
+static __attribute__((noinline)) struct coir_channel_recv *pop_receiver_or_arm(struct coir_channel *c)
 {
     while (!coir_list_empty(&c->receivers)) {
         struct coir_channel_recv *r = receiver_of(pop_waiter(&c->receivers));
@@ -208,6 +207,21 @@ static inline struct coir_channel_recv *pop_receiver(struct coir_channel *c)
             return r;
     }
     return NULL;
+}
+
+/* The oldest who is to be served, out of his line; NULL: nobody. */
+static inline struct coir_channel_send *pop_sender(struct coir_channel *c)
+{
+    if (COIR_LIKELY(coir_list_empty(&c->senders)))
+        return NULL;
+    return COIR_UNLIKELY(c->arms) ? pop_sender_or_arm(c) : sender_of(pop_waiter(&c->senders));
+}
+
+static inline struct coir_channel_recv *pop_receiver(struct coir_channel *c)
+{
+    if (coir_list_empty(&c->receivers))
+        return NULL;
+    return COIR_UNLIKELY(c->arms) ? pop_receiver_or_arm(c) : receiver_of(pop_waiter(&c->receivers));
 }
 
 /* Who has been served goes on. */
@@ -243,7 +257,7 @@ static inline __attribute__((always_inline)) int put(struct coir_channel *c, con
 }
 
 /* What is queued comes first, and leaves a place to the oldest sender. */
-static int take_from_ring(struct coir_channel *c, void *item)
+static inline __attribute__((always_inline)) int take_from_ring(struct coir_channel *c, void *item)
 {
     struct coir_channel_send *s;
 
