@@ -7,7 +7,8 @@
  *
  *      channel, timer      on this shard: coir_arm_served, at once
  *      xchan, cell         a letter, or its delivery in place; the arm's task is queued, ends, and resumes the select
- *      descriptor          the plane, the same way; that arm is claimed only when it gets here
+ *      descriptor          the plane, the same way; that arm is claimed only when it gets here, or
+ *                          takes the claim from a cancellation that had to wait for it
  *
  * Invariants:
  *   1. From the claim on nobody serves another arm. Those in lines of this shard and the timer leave as soon as this
@@ -342,23 +343,22 @@ void coir_arm_served(struct coir_task *arm)
     conclude_from_outside(coir_select_of(arm));
 }
 
-/* A descriptor that is ready already, and whose arm is about to say so, is not passed over. */
-static bool one_comes(const struct coir_select *op)
-{
-    for (size_t i = 0; i < op->n; i++) {
-        const struct coir_arm *a = &op->arms[i];
-        if (a->kind == COIR_ARM_READY_ && a->waits && !a->task.abort)
-            return true;
-    }
-    return false;
-}
-
 static void select_abort(struct coir_task *t)
 {
     struct coir_select *op = (struct coir_select *)t;
 
-    if (!one_comes(op) && coir_select_take(op, COIR_ARMS_CANCELLED))
+    if (coir_select_take(op, COIR_ARMS_CANCELLED))
         conclude_from_outside(op);
+}
+
+/* An arm has come in by itself. Letters bring only what was claimed before; a descriptor may claim now. It wins over a
+ * cancellation that was waiting for it, and nobody else looks at the claim then. */
+static void claim_or_not(struct coir_select *op, struct coir_arm *a)
+{
+    if (!coir_arm_claim(&a->task) && coir_select_claim(op) == COIR_ARMS_CANCELLED && a->kind == COIR_ARM_READY_
+        && a->task.status != -ECANCELED) {
+        coir_arm_decide(&a->task);
+    }
 }
 
 static coir_step begin(struct coir_select *op)
@@ -385,14 +385,14 @@ static coir_step begin(struct coir_select *op)
 coir_step coir_select_resume(struct coir_task *t)
 {
     struct coir_select *op = (struct coir_select *)t;
-    struct coir_task *arm;
+    struct coir_arm *a;
 
     if (t->state == BEGUN)
         return begin(op);
     if (t->state == DECIDED)
         return coir_leaf_ends(t, t->status);
-    arm = coir_shard_here()->ended;
-    arm_ends(arm_of(arm));
-    coir_arm_claim(arm);
+    a = arm_of(coir_shard_here()->ended);
+    arm_ends(a);
+    claim_or_not(op, a);
     return conclude(op);
 }

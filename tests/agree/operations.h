@@ -60,6 +60,35 @@ NUMBER(coir_writev, .fd = W->fd, .iov = W->to ? W->iov : NULL, .iovcnt = (int)W-
 VOID(coir_close, .fd = W->fd)
 NUMBER(coir_splice, .fd_in = W->fd, .off_in = -1, .fd_out = W->extra, .off_out = -1, .len = W->len)
 
+/* select.h: beside a channel where nobody comes; the status is the arm's */
+struct run_coir_select {
+    coir_frame_void;
+    coir_args(struct world *w;);
+    struct coir_scope scope;
+    struct coir_channel channel;
+    long item;
+    struct coir_arm arms[2];
+    struct coir_select op;
+};
+static coir_declare(run_coir_select);
+
+coir_body(run_coir_select, f) {
+    coir_channel_init(&f->channel, sizeof f->item, 0);
+    coir_arm_recv(&f->arms[0], &f->channel, &f->item);
+    coir_arm_ready(&f->arms[1], W->fd, W->flags);
+    coir_within(f, &f->scope, W->deadline ? coir_now() + W->deadline : COIR_NEVER, &f->op, coir_select, .arms = f->arms,
+                .n = 2);
+    W->status = coir_status(&f->op) ? coir_status(&f->op) : coir_arm_status(&f->arms[1]);
+    W->result = W->status ? 0 : coir_arm_events(&f->arms[1]);
+    W->ended = true;
+    coir_channel_destroy(&f->channel);
+} coir_end
+
+static struct coir_task *make_coir_select(struct world *w)
+{
+    return coir_new(run_coir_select, .w = w);
+}
+
 /* net.h */
 DESCRIPTOR(coir_socket, .domain = W->flags, .type = SOCK_STREAM)
 NUMBER(coir_recv, .fd = W->fd, .buf = W->to, .len = W->len, .flags = W->flags)

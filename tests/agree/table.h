@@ -555,6 +555,8 @@ struct operation {
     size_t n;
 };
 
+#define coir_select_rows coir_poll_rows
+
 #define TABLED(name) { #name, make_##name, name##_rows, sizeof name##_rows / sizeof *name##_rows }
 
 static const struct operation operations[] = {
@@ -566,7 +568,7 @@ static const struct operation operations[] = {
     TABLED(coir_rename), TABLED(coir_unlink), TABLED(coir_mkdir), TABLED(coir_pread), TABLED(coir_pwrite),
     TABLED(coir_pread_exact),
     TABLED(coir_pwrite_all), TABLED(coir_preadv), TABLED(coir_pwritev), TABLED(coir_fsync), TABLED(coir_fdatasync),
-    TABLED(coir_fallocate), TABLED(coir_ftruncate), TABLED(coir_readdir), TABLED(coir_offload),
+    TABLED(coir_fallocate), TABLED(coir_ftruncate), TABLED(coir_readdir), TABLED(coir_offload), TABLED(coir_select),
 };
 
 /* Not in the table, and why. */

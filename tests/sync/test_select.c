@@ -3,8 +3,6 @@
  * coir_select on one shard: channels, times, cells, descriptors. Who comes first is driven step by step: a driver does
  * several things between two awaits, when nobody else can run, and then lets the others go on.
  */
-#include <signal.h>
-
 #include "select_test.h"
 
 #define REST(f) coir_await(f, &(f)->rest, rest)
@@ -481,7 +479,7 @@ coir_body(arguments, f) {
 
 /* ---- under combinators, spawned, in a group that is left ---- */
 
-DRIVER(inside, struct selecting kid[2]; struct coir_task *kids[2]; struct coir_combine combine; struct coir_select other;);
+DRIVER(inside, struct coir_task *kids[2]; struct coir_combine combine; struct coir_select other;);
 
 coir_body(inside, f) {
     BEGIN(f, 0);
@@ -696,7 +694,6 @@ static void destroys_its_cell(void)
 
 int main(void)
 {
-    signal(SIGPIPE, SIG_IGN);
     run_one("ready", coir_new(ready));
     run_one("waited", coir_new(waited));
     run_one("same turn", coir_new(same_turn));

@@ -581,8 +581,8 @@ static void test_storm(void)
     __atomic_store_n(&storm.over, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
-    NOTE("%ld sent, %ld received, %ld ended by time; cells: %ld completed, %ld taken, %ld left; %ld letters", storm.sent,
-         storm.received, storm.waited, storm.completed, storm.taken, storm.revoked, storm.letters);
+    NOTE("%ld sent, %ld received, %ld ended by time; cells: %ld completed, %ld taken, %ld left; %ld letters",
+         storm.sent, storm.received, storm.waited, storm.completed, storm.taken, storm.revoked, storm.letters);
     for (int i = 0; i < CHANNELS; i++) {
         while (coir_xchan_try_recv(storm.x[i], &item) == 0) {
             add(&storm.received, 1);
