@@ -273,13 +273,15 @@ static void contexts(void)
     refuse_context("no such key", (struct coir_tls_options){ .server = true, .certificate = in_folder("server.pem"),
                    .key = "/nowhere/a.key" }, -ENOENT, "/nowhere/a.key: No such file");
     refuse_context("no certificate in it", (struct coir_tls_options){ .server = true,
-                   .certificate = in_folder("server.key") }, -EINVAL, "server.key: the certificate is not taken: no start line");
+                   .certificate = in_folder("server.key") }, -EINVAL,
+                   "server.key: the certificate is not taken: no start line");
     refuse_context("no key in it", (struct coir_tls_options){ .server = true, .certificate = in_folder("server.cert") },
                    -EINVAL, "server.cert: the key is not taken");
     refuse_context("another's key", (struct coir_tls_options){ .server = true, .certificate = in_folder("server.cert"),
                    .key = in_folder("client.key") }, -EINVAL, "client.key: the key is not taken: key values mismatch");
     refuse_context("an encrypted key", (struct coir_tls_options){ .server = true,
-                   .certificate = in_folder("server.cert"), .key = in_folder("locked.key") }, -EINVAL, "locked.key: the key is encrypted");
+                   .certificate = in_folder("server.cert"), .key = in_folder("locked.key") }, -EINVAL,
+                   "locked.key: the key is encrypted");
     refuse_context("no such trust", (struct coir_tls_options){ .ca_file = "/nowhere/ca" }, -ENOENT, "/nowhere/ca: ");
     refuse_context("no such folder", (struct coir_tls_options){ .ca_folder = "/nowhere/d" }, -ENOENT, "/nowhere/d: ");
     refuse_context("a folder that is a file", (struct coir_tls_options){ .ca_folder = in_folder("ca.cert") }, -ENOTDIR,

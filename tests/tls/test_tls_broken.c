@@ -143,8 +143,8 @@ coir_body(wire, f) {
 /* A record that says it is longer than it is has everybody wait, and only a deadline ends that. */
 static bool is_expected(int status, enum harm harm)
 {
-    return (harm == FLIP && status == -ECANCELED) || status == -ECONNRESET || status == -EPROTO || status == -EBADMSG || status == -EKEYREJECTED
-           || status == -EPIPE;
+    return (harm == FLIP && status == -ECANCELED) || status == -ECONNRESET || status == -EPROTO || status == -EBADMSG
+           || status == -EKEYREJECTED || status == -EPIPE;
 }
 
 struct sweep {
@@ -235,7 +235,8 @@ coir_body(nonsense, f) {
 static void nonsenses(struct coir_tls_context *client, struct coir_tls_context *server)
 {
     static unsigned char random[3000], zeros[3000];
-    static const char http[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", answer[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    static const char http[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    static const char answer[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
     uint64_t x = 88172645463325252u;
 
     for (int round = 0; round < 50; round++) {
