@@ -100,7 +100,7 @@ struct coir_tls {
  *   -EINVAL   a client that verifies and has no `host`; or a name that cannot be one
  *   -EFAULT   NULL
  *   -ENOMEM
- * About 25 KiB a connection between handshake and close, and 35 more while large writes are under way. Does not
+ * About 50 KiB a connection, OpenSSL's part included, and 90 more while a large write is under way. Does not
  * suspend.
  */
 COIR_API int coir_tls_init(struct coir_tls *tls, struct coir_tls_context *context, int fd, const char *host);
