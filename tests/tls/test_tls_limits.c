@@ -39,7 +39,7 @@ coir_body(stuck, f) {
     else
         TLS_CLOSE(&f->close, &f->e.client);
     EQ(coir_status(&f->close), 0, "close");
-    EQ(coir_now() - f->begun, f->cancelled ? 0 : COIR_S, "close waits a second for it, in a cancelled scope not at all");
+    EQ(coir_now() - f->begun, f->cancelled ? 0 : COIR_S, "close waits a second, in a cancelled scope not at all");
     for (f->n = 0;; f->n += f->read.result) {
         TLS_READ(&f->read, &f->e.server, f->buf, LARGE);
         if (coir_status(&f->read) < 0 || f->read.result == 0)
