@@ -20,9 +20,11 @@ struct get {
     coir_frame(uint64_t);
     coir_args(struct url *url;);
     uint64_t length;
-    int file;
+    int fd;
     char part[264];
-    struct stream stream;
+    struct coir_fd_stream socket, file;
+    struct coir_reader in;
+    char buffer[65536];
     union {
         struct coir_dial dial;
         struct http_ask ask;
@@ -30,26 +32,25 @@ struct get {
         struct coir_open open;
         struct coir_rename rename;
         struct coir_unlink unlink;
-        struct coir_close close;
+        struct coir_stream_close close;
     };
 };
 static coir_declare(get);
-
 coir_body(get, f) {
-    f->file = f->stream.fd = -1;
-    f->stream.at = f->stream.end = 0;
+    f->socket.stream.kind = f->file.stream.kind = NULL;
     snprintf(f->part, sizeof f->part, "%s.part", f->url->name);
-    coir_get(f, f->stream.fd, &f->dial, coir_dial, .where = f->url->where);
-    coir_get(f, f->length, &f->ask, http_ask, .stream = &f->stream, .url = f->url);
-    coir_get(f, f->file, &f->open, coir_open, .path = f->part, .flags = O_WRONLY | O_CREAT | O_TRUNC, .mode = 0666);
-    coir_get(f, f->result, &f->save, http_save, .stream = &f->stream, .length = f->length, .file = f->file);
+    coir_get(f, f->fd, &f->dial, coir_dial, .where = f->url->where);
+    coir_fd_stream_init(&f->socket, f->fd, f->fd);
+    coir_reader_init_in(&f->in, &f->socket.stream, f->buffer, sizeof f->buffer);
+    coir_get(f, f->length, &f->ask, http_ask, .in = &f->in, .url = f->url);
+    coir_get(f, f->fd, &f->open, coir_open, .path = f->part, .flags = O_WRONLY | O_CREAT | O_TRUNC, .mode = 0666);
+    coir_fd_stream_init(&f->file, -1, f->fd);
+    coir_get(f, f->result, &f->save, http_save, .in = &f->in, .length = f->length, .file = &f->file.stream);
     coir_try(f, &f->rename, coir_rename, .oldpath = f->part, .newpath = f->url->name);
     coir_finally(f) {
-        if (f->stream.fd >= 0)
-            coir_await(f, &f->close, coir_close, .fd = f->stream.fd);
-        if (f->file >= 0)
-            coir_await(f, &f->close, coir_close, .fd = f->file);
-        if (f->file >= 0 && coir_status(f) < 0)
+        coir_await(f, &f->close, coir_stream_close, .stream = &f->socket.stream);
+        coir_await(f, &f->close, coir_stream_close, .stream = &f->file.stream);
+        if (coir_status(f) < 0 && coir_status(&f->close) != -EBADF)         /* else it was not made */
             coir_await(f, &f->unlink, coir_unlink, .path = f->part);
     }
 } coir_end
@@ -76,7 +77,6 @@ struct get_in_time {
     struct get get;
 };
 static coir_declare(get_in_time);
-
 coir_body(get_in_time, f) {
     coir_within(f, &f->scope, coir_now() + f->time, &f->get, get, .url = f->url);
     report(f->url, coir_status(&f->get), f->get.result);
@@ -91,7 +91,6 @@ struct fetch {
     struct coir_group_wait wait;
 };
 static coir_declare(fetch);
-
 coir_body(fetch, f) {
     coir_group_open(f, &f->group, .limit = f->limit);
     for (f->i = 0; f->i < f->n; f->i++)

@@ -32,36 +32,16 @@ bool url_parse(const char *text, struct url *url)
     return true;
 }
 
-/* The next line of what has come, its end replaced by a NUL; NULL when it is not all there. */
-static char *take_line(struct stream *s)
-{
-    char *line = s->buf + s->at, *end = memchr(line, '\n', s->end - s->at);
-
-    if (!end)
-        return NULL;
-    s->at = (size_t)(end + 1 - s->buf);
-    *end = '\0';
-    if (end > line && end[-1] == '\r')
-        end[-1] = '\0';
-    return line;
-}
-
 static coir_declare(http_line);
-static coir_declare(http_copy);
 
 coir_body(http_line, f) {
-    while (!(f->result = take_line(f->stream))) {
-        f->stream->end -= f->stream->at;
-        memmove(f->stream->buf, f->stream->buf + f->stream->at, f->stream->end);
-        f->stream->at = 0;
-        if (f->stream->end == sizeof f->stream->buf)
-            coir_fail(f, EPROTO);
-        coir_get(f, f->n, &f->recv, coir_recv, .fd = f->stream->fd, .buf = f->stream->buf + f->stream->end,
-                 .len = sizeof f->stream->buf - f->stream->end);
-        if (f->n == 0)
-            coir_fail(f, ENODATA);
-        f->stream->end += f->n;
-    }
+    coir_await(f, &f->read, coir_read_line, .reader = f->in);
+    if (coir_status(&f->read) == -EMSGSIZE)
+        coir_fail(f, EPROTO);
+    coir_check(f, &f->read);
+    if (!f->read.result.data)
+        coir_fail(f, ENODATA);
+    f->result = f->read.result.data;
 } coir_end
 
 /* A number, to the end or to a space or semicolon; HTTP_UNTIL_CLOSE when it is none, or too large. */
@@ -94,13 +74,13 @@ coir_body(http_ask, f) {
                  "Connection: close\r\n\r\n", f->url->path, f->url->host);
     if (n >= (int)sizeof f->request)
         coir_fail(f, ENAMETOOLONG);
-    coir_try(f, &f->send, coir_send_all, .fd = f->stream->fd, .buf = f->request, .len = (size_t)n);
-    coir_get(f, f->line, &f->read, http_line, .stream = f->stream);
+    coir_try(f, &f->send, coir_stream_write_all, .stream = f->in->stream, .buf = f->request, .len = (size_t)n);
+    coir_get(f, f->line, &f->read, http_line, .in = f->in);
     if (sscanf(f->line, "HTTP/1.%*1[01] %3d", &f->url->code) != 1)
         coir_fail(f, EPROTO);
     f->result = HTTP_UNTIL_CLOSE;
     for (;;) {
-        coir_get(f, f->line, &f->read, http_line, .stream = f->stream);
+        coir_get(f, f->line, &f->read, http_line, .in = f->in);
         if (f->line[0] == '\0')
             break;
         if (!read_field(f->line, &f->result))
@@ -110,41 +90,20 @@ coir_body(http_ask, f) {
         coir_fail(f, EREMOTEIO);
 } coir_end
 
-coir_body(http_copy, f) {
-    while (f->n > 0) {
-        if (f->stream->at == f->stream->end) {
-            f->stream->at = 0;
-            coir_get(f, f->stream->end, &f->recv, coir_recv, .fd = f->stream->fd, .buf = f->stream->buf,
-                     .len = sizeof f->stream->buf);
-        }
-        f->part = f->stream->end - f->stream->at;
-        if (f->part == 0 && f->n == HTTP_UNTIL_CLOSE)
-            coir_return(f);
-        if (f->part == 0)
-            coir_fail(f, ENODATA);
-        if (f->part > f->n)
-            f->part = f->n;
-        coir_try(f, &f->write, coir_write_all, .fd = f->file, .buf = f->stream->buf + f->stream->at, .len = f->part);
-        f->stream->at += f->part;
-        *f->copied += f->part;
-        if (f->n != HTTP_UNTIL_CLOSE)
-            f->n -= f->part;
-    }
-} coir_end
-
 coir_body(http_save, f) {
     if (f->length != HTTP_CHUNKED) {
-        coir_try(f, &f->copy, http_copy, .stream = f->stream, .n = f->length, .file = f->file, .copied = &f->result);
+        coir_get(f, f->result, &f->copy, coir_copy, .reader = f->in, .to = f->file, .count = f->length);
         coir_return(f);
     }
     for (;;) {
-        coir_get(f, f->line, &f->read, http_line, .stream = f->stream);
+        coir_get(f, f->line, &f->read, http_line, .in = f->in);
         f->size = number(f->line, 16);
         if (f->size == HTTP_UNTIL_CLOSE)
             coir_fail(f, EPROTO);
         if (f->size == 0)
             break;
-        coir_try(f, &f->copy, http_copy, .stream = f->stream, .n = f->size, .file = f->file, .copied = &f->result);
-        coir_get(f, f->line, &f->read, http_line, .stream = f->stream);     /* the empty line after a chunk */
+        coir_try(f, &f->copy, coir_copy, .reader = f->in, .to = f->file, .count = f->size);
+        f->result += f->size;
+        coir_get(f, f->line, &f->read, http_line, .in = f->in);             /* the empty line after a chunk */
     }
 } coir_end
