@@ -362,7 +362,7 @@ struct coir_workers *coir_run_workers(struct coir_runtime *run, const char *name
     pthread_mutex_lock(&run->pools_lock);
     w = coir_workers_find(run->pools, name);
     if (!w) {
-        w = coir_workers_open(name, limit, run->pools);
+        w = coir_workers_open(name, limit, run->pinned ? &run->cpus : NULL, run->pools);
         if (w)
             run->pools = w;
     }
@@ -383,16 +383,16 @@ struct coir_workers *coir_file_workers(struct coir_runtime *run)
 
 /* ---- threads ---- */
 
-static void pin(unsigned id)
+static void pin(const struct coir_runtime *run, unsigned id)
 {
-    cpu_set_t allowed, one;
     unsigned nth;
+    cpu_set_t one;
 
-    if (sched_getaffinity(0, sizeof allowed, &allowed) < 0 || CPU_COUNT(&allowed) < 2)
+    if (!run->pinned || CPU_COUNT(&run->cpus) < 2)
         return;
-    nth = id % (unsigned)CPU_COUNT(&allowed);
+    nth = id % (unsigned)CPU_COUNT(&run->cpus);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &allowed) && nth-- == 0) {
+        if (CPU_ISSET(cpu, &run->cpus) && nth-- == 0) {
             CPU_ZERO(&one);
             CPU_SET(cpu, &one);
             sched_setaffinity(0, sizeof one, &one);
@@ -446,8 +446,7 @@ static void *shard_thread(void *arg)
     const struct start *start = arg;
     int err;
 
-    if (!start->run->options.unpinned)
-        pin(start->id);
+    pin(start->run, start->id);
     err = coir_shard_begin(start->run, start->id);
     if (gate_meet(start->gate, err) == 0)
         run_shard(coir_shard_here());
@@ -500,18 +499,18 @@ static int run_with_threads(struct coir_runtime *run, struct coir_task *main)
 
 static int run_all(struct coir_runtime *run, struct coir_task *main)
 {
-    const bool pinned = run->n > 1 && !run->options.unpinned;
-    cpu_set_t before;
     int err = coir_shard_begin(run, 0);
 
     if (err)
         return err;
-    if (pinned && sched_getaffinity(0, sizeof before, &before) == 0)
-        pin(0);
+    /* Before any is pinned: threads inherit that. */
+    run->pinned = run->n > 1 && !run->options.unpinned
+               && sched_getaffinity(0, sizeof run->cpus, &run->cpus) == 0;
+    pin(run, 0);
     err = run_with_threads(run, main);
     coir_shard_end(coir_shard_here());
-    if (pinned)
-        sched_setaffinity(0, sizeof before, &before);
+    if (run->pinned)
+        sched_setaffinity(0, sizeof run->cpus, &run->cpus);
     return err;
 }
 

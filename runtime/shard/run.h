@@ -13,6 +13,7 @@
 #define COIR_RUNTIME_SHARD_RUN_H
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "runtime/plane/plane.h"
 #include "runtime/task/home.h"
@@ -26,6 +27,8 @@ struct coir_runtime {
     bool probed;                             /* no plane was asked for by name */
     bool begun;                              /* all shards are there: other threads may come in */
     bool torture;                            /* the program was built with COIR_TORTURE */
+    bool pinned;                             /* its shards are, each to one of `cpus`: where the program may run */
+    cpu_set_t cpus;
     unsigned n;                              /* shards */
     struct coir_shard *shard[COIR_MAX_SHARDS];
     pthread_t thread[COIR_MAX_SHARDS];       /* of shards 1 to n - 1 */

@@ -28,6 +28,7 @@ struct coir_workers {
     char name[COIR_POOL_NAME_MAX + 1];
     pthread_mutex_t lock;
     pthread_cond_t work;
+    const cpu_set_t *cpus;
     struct coir_job *head, **tail;
     struct coir_pool_counts count;   /* its `queued` and `threads` are the truth */
     unsigned idle;                   /* threads that wait for work, woken or not, or soon will */
@@ -135,6 +136,8 @@ static void *work(void *arg)
     struct coir_workers *w = self->pool;
 
     pthread_setname_np(pthread_self(), w->name);     /* fails for names of more than 15 bytes */
+    if (w->cpus)                                     /* not on the shard's that has started it, which is busy */
+        sched_setaffinity(0, sizeof *w->cpus, w->cpus);
     pthread_mutex_lock(&w->lock);
     while (wait_for_work(w))
         run_one(w);
@@ -240,7 +243,8 @@ bool coir_workers_queued(struct coir_workers *w, const struct coir_job *job)
 
 /* ---- pools ---- */
 
-struct coir_workers *coir_workers_open(const char *name, unsigned limit, struct coir_workers *next)
+struct coir_workers *coir_workers_open(const char *name, unsigned limit, const cpu_set_t *cpus,
+                                       struct coir_workers *next)
 {
     struct coir_workers *w = coir_alloc_fails() ? NULL : calloc(1, sizeof *w);
     pthread_condattr_t monotonic;
@@ -250,6 +254,7 @@ struct coir_workers *coir_workers_open(const char *name, unsigned limit, struct 
     strncpy(w->name, name, sizeof w->name - 1);
     w->count.limit = limit < COIR_POOL_THREADS_MAX ? limit : COIR_POOL_THREADS_MAX;
     w->tail = &w->head;
+    w->cpus = cpus;
     w->next = next;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

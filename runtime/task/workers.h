@@ -15,6 +15,7 @@
 #define COIR_RUNTIME_TASK_WORKERS_H
 
 #include <coir/offload.h>
+#include <sched.h>
 
 #include "runtime/task/home.h"
 
@@ -50,9 +51,11 @@ bool coir_workers_revoke(struct coir_workers *w, struct coir_job *job);
 /* True while no thread has taken the job: for coir_dump. */
 bool coir_workers_queued(struct coir_workers *w, const struct coir_job *job);
 
-/* Makes a pool, in front of `next`; NULL for no memory. At most `limit` threads, up to COIR_POOL_THREADS_MAX;
- * of the name the first COIR_POOL_NAME_MAX bytes. */
-struct coir_workers *coir_workers_open(const char *name, unsigned limit, struct coir_workers *next);
+/* Makes a pool, in front of `next`; NULL for no memory. At most `limit` threads, up to COIR_POOL_THREADS_MAX, that run
+ * on `cpus`, which stays the caller's (NULL: where the thread may that starts them); of the name the first
+ * COIR_POOL_NAME_MAX bytes. */
+struct coir_workers *coir_workers_open(const char *name, unsigned limit, const cpu_set_t *cpus,
+                                       struct coir_workers *next);
 
 /* Another limit. Threads beyond it end when they are idle. */
 void coir_workers_limit(struct coir_workers *w, unsigned limit);

@@ -254,11 +254,42 @@ coir_body(cpus, f) {
     coir_return(f, cpus_of_thread());
 } coir_end
 
+static int64_t cpus_of_pool(void *arg)
+{
+    (void)arg;
+    return cpus_of_thread();
+}
+
+/* The first processor that the thread may run on. */
+struct cpu {
+    coir_frame(int);
+    coir_no_args;
+};
+static coir_declare(cpu);
+
+static int first_cpu(void)
+{
+    cpu_set_t set;
+    int cpu = 0;
+
+    if (sched_getaffinity(0, sizeof set, &set) < 0)
+        return -1;
+    while (!CPU_ISSET(cpu, &set))
+        cpu++;
+    return cpu;
+}
+
+coir_body(cpu, f) {
+    coir_return(f, first_cpu());
+} coir_end
+
 struct pins {
     coir_frame_void;
-    coir_args(int expected;);
-    int i;
+    coir_args(int expected; int all;);
+    int i, first;
     struct cpus cpus;
+    struct cpu cpu;
+    struct coir_offload offload;
 };
 static coir_declare(pins);
 
@@ -267,6 +298,12 @@ coir_body(pins, f) {
         coir_await_on(f, (unsigned)f->i, &f->cpus, cpus);
         EQ(f->cpus.result, f->expected, "shard %d may run on %d processors", f->i, f->expected);
     }
+    coir_await_on(f, 0, &f->cpu, cpu);
+    f->first = f->cpu.result;
+    coir_await_on(f, 1, &f->cpu, cpu);
+    EQ(f->cpu.result != f->first, f->expected == 1, "shards 0 and 1 are pinned to different ones, if at all");
+    coir_await(f, &f->offload, coir_offload, .fn = cpus_of_pool);
+    EQ(f->offload.result, f->all, "a thread of a pool may run on all");
 } coir_end
 
 static void pinning(const struct coir_options *pinned, const struct coir_options *unpinned)
@@ -278,9 +315,9 @@ static void pinning(const struct coir_options *pinned, const struct coir_options
         SKIP("one processor");
         return;
     }
-    EQ(coir_run(pinned, coir_new(pins, .expected = 1)), 0, "pinned");
+    EQ(coir_run(pinned, coir_new(pins, .expected = 1, .all = all)), 0, "pinned");
     EQ(cpus_of_thread(), all, "the calling thread has its own again afterwards");
-    EQ(coir_run(unpinned, coir_new(pins, .expected = all)), 0, "unpinned");
+    EQ(coir_run(unpinned, coir_new(pins, .expected = all, .all = all)), 0, "unpinned");
     EQ(coir_run(&one, coir_new(cpus)), 0, "one shard is never pinned");
 }
 
