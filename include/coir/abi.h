@@ -19,6 +19,7 @@
 #include <coir/lock.h>
 #include <coir/net.h>
 #include <coir/offload.h>
+#include <coir/process.h>
 #include <coir/reader.h>
 #include <coir/select.h>
 #include <coir/serve.h>
@@ -27,7 +28,7 @@
 #include <coir/sync.h>
 #include <coir/time.h>
 #include <coir/writer.h>
-# 31 "coir/abi.h"
+# 32 "coir/abi.h"
 
 #define COIR_ABI_VERSION 1
 
@@ -54,7 +55,9 @@
     X(317, coir_context) X(307, coir_accept) X(311, coir_recv_lend) X(313, coir_serve) \
     X(401, coir_mutex) X(409, coir_lock) X(419, coir_condition) X(421, coir_condition_wait) X(431, coir_event) \
     X(433, coir_event_wait) X(439, coir_once) X(443, coir_once_begin) X(449, coir_barrier) X(457, coir_barrier_wait) \
-    X(601, coir_arm) X(607, coir_select)
+    X(601, coir_arm) X(607, coir_select) \
+    X(701, coir_process) X(709, coir_process_start) X(719, coir_process_wait) X(727, coir_process_close) \
+    X(733, coir_process_run)
 #define COIR_ABI_TERM_(weight, name) + (uint64_t)(weight) * sizeof(struct name)
 #define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 1))
 

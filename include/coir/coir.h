@@ -27,6 +27,7 @@
 #include <coir/reader.h>
 #include <coir/writer.h>
 #include <coir/offload.h>
+#include <coir/process.h>
 #include <coir/shard.h>
 #include <coir/see.h>
 

@@ -149,6 +149,7 @@ int coir_shard_begin(struct coir_runtime *run, unsigned id)
 
 void coir_shard_end(struct coir_shard *s)
 {
+    coir_children_end(s);
     coir_report_unborn(&s->unborn);
     coir_made_forget();
     /* The last letter may have been its thread's last word. */

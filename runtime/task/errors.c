@@ -12,7 +12,7 @@ static const struct { int err; const char *text; } own[] = {
     { ETIMEDOUT, "the deadline has passed" },
     { EDEADLK, "everything is asleep, and nothing can wake it" },
     { EFAULT, "bad address: NULL, or memory on the C stack, which does not outlive an await" },
-    { ENOEXEC, "the program was compiled against another version of libcoir" },
+    { ENOEXEC, "no program that can be run; of coir_run: one compiled against another version of libcoir" },
     { EPIPE, "the other end is gone, or the channel is closed" },
 };
 

@@ -72,6 +72,7 @@ struct coir_shard {
     struct coir_scope *visits, **visits_end;   /* scopes that cancelling still has to walk (scope.c) */
     bool visiting;
     struct coir_guest *guests;
+    struct coir_child *children;        /* programs that were started and not left (ops/process.h) */
     int *shields;                       /* atomic, the run's: open coir_shield scopes that stopping waits for */
     bool shields_ended;                 /* the last of them has been shut here: the other shards are to look */
     bool stopping;                      /* stopping has been asked for: shields opened from now on do not hold it */
@@ -195,6 +196,9 @@ static inline void coir_external(struct coir_shard *s, int by)
 /* The run's pool for file operations, made when it is first needed; NULL for no memory. Any shard's
  * thread (run.c). */
 struct coir_workers *coir_file_workers(struct coir_runtime *run);
+
+/* Names on stderr the programs that nobody has left, and kills them: at the end of a shard (ops/process.c). */
+void coir_children_end(struct coir_shard *s);
 
 /* ---- law 1 at run time (live.c) ---- */
 
