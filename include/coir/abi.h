@@ -53,8 +53,8 @@
     X(233, coir_send_all) X(239, coir_recvmsg) X(241, coir_sendmsg) X(251, coir_sendfile) \
     X(257, coir_shutdown) X(263, coir_connect) X(269, coir_dial) X(271, coir_resolve) \
     X(317, coir_context) X(307, coir_accept) X(311, coir_recv_lend) X(313, coir_serve) \
-    X(401, coir_mutex) X(409, coir_lock) X(419, coir_condition) X(421, coir_condition_wait) X(431, coir_event) \
-    X(433, coir_event_wait) X(439, coir_once) X(443, coir_once_begin) X(449, coir_barrier) X(457, coir_barrier_wait) \
+    X(811, coir_mutex) X(821, coir_lock) X(823, coir_condition) X(827, coir_condition_wait) X(829, coir_event) \
+    X(839, coir_event_wait) X(853, coir_once) X(857, coir_once_begin) X(859, coir_barrier) X(863, coir_barrier_wait) \
     X(601, coir_arm) X(607, coir_select) \
     X(701, coir_process) X(709, coir_process_start) X(719, coir_process_wait) X(727, coir_process_close) \
     X(733, coir_process_run)

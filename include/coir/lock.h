@@ -37,8 +37,9 @@ extern "C" {
  * happens before it runs. So nobody barges in, and who is cancelled after that holds it, with status 0: the status of
  * coir_lock alone says who holds a mutex, also when a coir_race was decided by another.
  *
- * A task that ends holding one is not stopped. The mutex stays locked; who waits for it is told by coir_dump, and in
- * the report of a deadlock, which task took it, and where.
+ * A task that ends holding one stops the program, with the place where it was locked: unless 32 that were locked before
+ * are still held on the shard, which is as many as are remembered. Then the mutex stays locked. Of who waits for one
+ * coir_dump, and the report of a deadlock, say which task took it, and where.
  */
 struct coir_mutex {
     struct coir_line line;                /* only while it is held */

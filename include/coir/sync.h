@@ -180,7 +180,7 @@ coir_export(coir_once_begin);
 
 /* coir_once_done(f, once, status) - by task `f`, if it is the one who does it; otherwise nothing happens, so that
  * coir_finally may call it in every case. Status 0: it is done, all who wait go on. Any other: it failed, the next
- * does it. Never suspends. A task that ends without it leaves the others waiting: the dump says for whom. */
+ * does it. Never suspends. A task that ends without it stops the program, as one that ends holding a mutex does. */
 #define coir_once_done(f, once, status) coir_once_done_(&(f)->task, once, status)
 COIR_API void coir_once_done_(struct coir_task *t, struct coir_once *o, int status);
 

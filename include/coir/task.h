@@ -99,7 +99,7 @@ struct coir_task {
 enum {
     COIR_TASK_SHIELD_ = 1,      /* in coir_finally or below: cancellation does not reach it */
     COIR_TASK_FINALLY_ = 2,     /* has entered its coir_finally */
-    COIR_TASK_GROUPS_ = 4,      /* has opened a group: its end checks that none is still open */
+    COIR_TASK_GROUPS_ = 4,      /* has opened a group, or locked: its end checks that none is left */
     COIR_TASK_HEAP_ = 8,        /* from coir_new: a struct coir_birth lies before it */
     COIR_TASK_AWAY_ = 16,       /* runs on another shard for an awaiter at home */
     COIR_TASK_LAZY_ = 32,       /* made, not begun */
@@ -179,7 +179,7 @@ extern COIR_API __thread struct coir_here coir_here __attribute__((tls_model("in
 COIR_API coir_step coir_queue_(struct coir_task *t) __attribute__((cold));
 /* Stops the program: a task was resumed at a state it does not have, or entered its finally twice. */
 COIR_API void coir_lost_(struct coir_task *t, const char *name) __attribute__((noreturn, cold));
-/* The slow part of a body's end: stops the program if the task still owns an open group. */
+/* The slow part of a body's end: stops the program if the task still has an open group or a mutex. */
 COIR_API void coir_left_open_(struct coir_task *t, const char *name) __attribute__((cold));
 /* A generator suspended on something that is not coir_yield. */
 COIR_API void coir_not_a_generator_(struct coir_task *t) __attribute__((noreturn, cold));

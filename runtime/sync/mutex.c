@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "runtime/sync/line.h"
+#include "runtime/task/owed.h"
 
 _Static_assert(sizeof(struct coir_mutex) == 40 && sizeof(struct coir_lock) == 96, "they lie in frames");
 
@@ -50,6 +51,7 @@ static void give(struct coir_mutex *m, struct coir_task *owner, const struct coi
 {
     m->owner = owner;
     m->since = since;
+    coir_owes(owner, m, since, "holds a mutex");
 }
 
 /* It is a waiter's: he is out of the line, and goes on. */
@@ -66,6 +68,7 @@ void coir_mutex_hand_over(struct coir_mutex *m)
     struct coir_task *first = coir_line_pop(&m->line);
 
     m->owner = NULL;
+    coir_owes_not(m);
     if (first)
         give_to_leaf(m, first);
 }

@@ -10,6 +10,7 @@
  *      abort.
  */
 #include "runtime/sync/line.h"
+#include "runtime/task/owed.h"
 
 _Static_assert(sizeof(struct coir_once) == 48 && sizeof(struct coir_once_begin) == 96, "they lie in frames");
 COIR_STANDS_IN_LINES(coir_once_begin);
@@ -50,6 +51,7 @@ static void runs(struct coir_once *o, struct coir_once_begin *op, struct coir_ta
     o->runner = runner;
     o->since = runner->site;
     op->result = true;
+    coir_owes(runner, o, runner->site, "is the one to do something once");
 }
 
 static void failed(struct coir_once *o)
@@ -70,6 +72,7 @@ void coir_once_done_(struct coir_task *t, struct coir_once *o, int status)
     if (!o || o->runner != t)
         return;
     check_home(o);
+    coir_owes_not(o);
     if (status) {
         failed(o);
         return;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "runtime/task/home.h"
+#include "runtime/task/owed.h"
 
 static void group_misused(const struct coir_group *g, const char *what)
 {
@@ -80,6 +81,7 @@ void coir_group_abandon(struct coir_group *g)
     }
     g->first = g->last = NULL;
     g->live = 0;
+    coir_owes_nothing();
 }
 
 static bool group_is_full(const struct coir_group *g)

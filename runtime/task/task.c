@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "runtime/task/home.h"
+#include "runtime/task/owed.h"
 
 __thread struct coir_here coir_here __attribute__((tls_model("initial-exec")));
 
@@ -58,6 +59,7 @@ void coir_left_open_(struct coir_task *t, const char *name)
                 "on every path (last parked at %s:%u)\n", name, g->live, site_file(t), site_line(t));
         abort();
     }
+    coir_must_not_owe(t, name);
 }
 
 void coir_not_a_generator_(struct coir_task *t)

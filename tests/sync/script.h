@@ -125,18 +125,22 @@ static void spawn_actor(struct script *f, int64_t deadline)
         NOTE("a task was not spawned");
 }
 
+static struct actor *named(char n)
+{
+    return &actors[n >= 'a' ? n - 'a' + 10 : n - '0'];
+}
+
 static void one_move(struct script *f)
 {
     const char move = *f->at;
-    const char next = move ? f->at[1] : 0;
-    struct actor *const a = next >= 'a' ? &actors[next - 'a' + 10] : &actors[next - '0'];
+    struct actor *a;
 
     if (move == '+' || move == 'T') {
         spawn_actor(f, move == 'T' ? coir_now() + COIR_S : COIR_NEVER);
     } else if (move == 'A') {
         coir_group_cancel(&f->group);
     } else if (strchr("cgfk", move)) {
-        f->at++;
+        a = named(*++f->at);
         if (move == 'c')
             coir_scope_cancel(a->scope);
         else if (move == 'k')

@@ -23,6 +23,7 @@ coir_body(party, f) {
 
 static void init(void)
 {
+    memset(&barrier, 0xA5, sizeof barrier);
     coir_barrier_init(&barrier, 3);
 }
 

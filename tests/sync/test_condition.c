@@ -44,6 +44,8 @@ coir_body(waiter, f) {
 
 static void init(void)
 {
+    memset(&condition, 0xA5, sizeof condition);
+    memset(&mutex, 0xA5, sizeof mutex);
     coir_mutex_init(&mutex);
     coir_condition_init(&condition);
 }

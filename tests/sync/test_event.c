@@ -22,6 +22,7 @@ coir_body(waiter, f) {
 
 static void init(void)
 {
+    memset(&event, 0xA5, sizeof event);
     coir_event_init(&event);
 }
 

@@ -34,6 +34,7 @@ coir_body(user, f) {
 
 static void init(void)
 {
+    memset(&mutex, 0xA5, sizeof mutex);
     coir_mutex_init(&mutex);
 }
 
@@ -392,36 +393,88 @@ static void unlocks_null(void)
     coir_run(NULL, coir_new(unlocker, .mutex = NULL));
 }
 
-/* A body that ends and still holds it: everybody else waits, and the deadlock's report says for whom. */
+/* A body that ends and still holds it. */
 struct forgetful {
     coir_frame_void;
-    coir_no_args;
+    coir_args(int how;);
+    struct coir_task *kids[2];
+    struct coir_combine race;
     struct coir_lock lock;
+    struct coir_pass pass;
 };
 static coir_declare(forgetful);
 
+enum { LOCKS, TRIES, LOSES_RACE, LEAVES };
+
 coir_body(forgetful, f) {
-    coir_try(f, &f->lock, coir_lock, .mutex = &mutex);
+    if (f->how == TRIES) {
+        coir_await(f, &f->pass, coir_pass);
+        coir_try_lock(f, &mutex);
+    } else if (f->how == LOSES_RACE) {
+        f->kids[0] = coir_make(&f->pass, coir_pass);
+        f->kids[1] = coir_make(&f->lock, coir_lock, .mutex = &mutex);
+        coir_race(f, &f->race, f->kids, 2);
+    } else {
+        coir_try(f, &f->lock, coir_lock, .mutex = &mutex);
+    }
+    if (f->how == LEAVES)
+        coir_fail(f, EIO);
 } coir_end
 
 struct forgotten {
     coir_frame_void;
-    coir_no_args;
+    coir_args(int how; int before;);
+    struct coir_mutex many[32];
+    int i;
     struct forgetful forgetful;
     struct coir_lock lock;
 };
 static coir_declare(forgotten);
 
+/* Of 32 that are held it is known; one more stays locked, and the next who wants it finds the deadlock. */
 coir_body(forgotten, f) {
     coir_mutex_init(&mutex);
-    coir_try(f, &f->forgetful, forgetful);
-    coir_try(f, &f->lock, coir_lock, .mutex = &mutex);
+    for (f->i = 0; f->i < f->before; f->i++) {
+        coir_mutex_init(&f->many[f->i]);
+        coir_try(f, &f->lock, coir_lock, .mutex = &f->many[f->i]);
+    }
+    coir_await(f, &f->forgetful, forgetful, .how = f->how);
+    coir_await(f, &f->lock, coir_lock, .mutex = &mutex);
+    coir_finally(f) {
+        while (f->i-- > 0)
+            coir_unlock(f, &f->many[f->i]);
+    }
 } coir_end
 
-static void forgets(void)
+static void forgets(int how, int before)
 {
-    if (coir_run(NULL, coir_new(forgotten)) == -EDEADLK)
-        abort();
+    coir_run(NULL, coir_new(forgotten, .how = how, .before = before));
+}
+
+static void forgets_a_lock(void)
+{
+    forgets(LOCKS, 31);
+}
+
+static void forgets_a_try(void)
+{
+    forgets(TRIES, 0);
+}
+
+static void forgets_in_a_race(void)
+{
+    forgets(LOSES_RACE, 0);
+}
+
+static void forgets_on_leaving(void)
+{
+    forgets(LEAVES, 0);
+}
+
+static void forgets_beyond(void)
+{
+    forgets(LOCKS, 32);
+    abort();
 }
 
 /* ---- on another shard ---- */
@@ -483,6 +536,10 @@ int main(void)
     dies("destroying under a waiter", destroys_waited, "a mutex is destroyed while holder waits for it at ");
     dies("destroying a held one", destroys_held, "a mutex is destroyed while holder holds it, since ");
     dies("using it elsewhere", used_elsewhere, "a mutex is used on one thread while two_shards of another shard holds");
-    dies("ending with it", forgets, "waits for a mutex that forgetful holds since ");
+    dies("ending with it", forgets_a_lock, "task forgetful ended while it holds a mutex, since ");
+    dies("ending with one that was tried", forgets_a_try, "task forgetful ended while it holds a mutex, since ");
+    dies("ending with a race's", forgets_in_a_race, "task forgetful ended while it holds a mutex, since ");
+    dies("leaving with it", forgets_on_leaving, "task forgetful ended while it holds a mutex, since ");
+    dies("ending with one too many", forgets_beyond, "waits for a mutex that forgetful holds since ");
     return DONE();
 }

@@ -45,6 +45,7 @@ static bool succeeded;                  /* the scripts say whether it is to be d
 
 static void init(void)
 {
+    memset(&once, 0xA5, sizeof once);
     coir_once_init(&once);
     succeeded = false;
 }
@@ -238,6 +239,23 @@ coir_body(sits, f) {
     }
 } coir_end
 
+struct forgetful {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_once_begin begin;
+};
+static coir_declare(forgetful);
+
+coir_body(forgetful, f) {
+    coir_once_init(&once);
+    coir_try(f, &f->begin, coir_once_begin, .once = &once);
+} coir_end
+
+static void forgets(void)
+{
+    coir_run(NULL, coir_new(forgetful));
+}
+
 enum { DUMPS, DESTROYS_WAITED, DESTROYS_RUNNING, ELSEWHERE };
 
 struct breaker {
@@ -307,6 +325,7 @@ int main(void)
     dies("destroying under a waiter", destroys_waited, "a once is destroyed while sits waits for it at ");
     dies("destroying under the runner", destroys_running, "a once is destroyed while sits runs it, since ");
     dies("using it elsewhere", used_elsewhere, "a once is used on one thread while sits of another shard runs it");
+    dies("ending with it", forgets, "task forgetful ended while it is the one to do something once, since ");
     coir_once_init(&once);
     EQ(coir_run(NULL, coir_new(coir_once_begin, .once = &once)), -EINVAL, "the main task of a run has no awaiter");
     return DONE();
