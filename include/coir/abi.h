@@ -24,11 +24,12 @@
 #include <coir/select.h>
 #include <coir/serve.h>
 #include <coir/shard.h>
+#include <coir/signal.h>
 #include <coir/stream.h>
 #include <coir/sync.h>
 #include <coir/time.h>
 #include <coir/writer.h>
-# 32 "coir/abi.h"
+# 33 "coir/abi.h"
 
 #define COIR_ABI_VERSION 1
 
@@ -57,7 +58,8 @@
     X(839, coir_event_wait) X(853, coir_once) X(857, coir_once_begin) X(859, coir_barrier) X(863, coir_barrier_wait) \
     X(601, coir_arm) X(607, coir_select) \
     X(701, coir_process) X(709, coir_process_start) X(719, coir_process_wait) X(727, coir_process_close) \
-    X(733, coir_process_run)
+    X(733, coir_process_run) \
+    X(739, coir_recvfrom) X(743, coir_sendto) X(751, coir_signal_next) X(757, coir_stop_on_signal)
 #define COIR_ABI_TERM_(weight, name) + (uint64_t)(weight) * sizeof(struct name)
 #define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 1))
 

@@ -28,6 +28,7 @@
 #include <coir/writer.h>
 #include <coir/offload.h>
 #include <coir/process.h>
+#include <coir/signal.h>
 #include <coir/shard.h>
 #include <coir/see.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coir/listen.h - listening and accepting.
+ * coir/listen.h - listening and accepting, and binding sockets for datagrams.
  *
  *     f->listener = coir_listen(":8080", NULL);
  *     ...
@@ -42,6 +42,21 @@ struct coir_listen_options {
  *   -EADDRNOTAVAIL, -EACCES, -EMFILE, ...   as socket, bind and listen say
  */
 COIR_API int coir_listen(const char *where, const struct coir_listen_options *options);
+
+struct coir_bind_options {
+    bool reuse_port;                /* SO_REUSEPORT: several sockets on one address, each has senders of its own */
+    bool reuse_address;             /* SO_REUSEADDR: several on one port; for multicast, where each gets all */
+    bool v6only;                    /* as above */
+    unsigned mode;                  /* as above */
+};
+
+/*
+ * Makes a socket for datagrams, close-on-exec, and binds it: UDP, or a Unix one. As coir_listen, with its addresses
+ * and its errors; -EADDRINUSE where somebody is bound. For a client, any port: "0.0.0.0:0", "[::]:0", and ":0" for
+ * both families; such an IPv6 socket says of IPv4 senders that they are [::ffff:1.2.3.4], and sends to either form. A
+ * Unix client binds to a name of its own if it wants answers.
+ */
+COIR_API int coir_bind(const char *where, const struct coir_bind_options *options);
 
 /*
  * accept4(2): waits for a connection; the result is its descriptor, close-on-exec, the caller's. `addr` and

@@ -74,6 +74,52 @@ struct coir_send_all {
 };
 coir_export(coir_send_all);
 
+/* ---- datagrams --------------------------------------------------------------------------------------- */
+
+/*
+ * recvfrom(2): the next datagram, and who sent it. Sockets for it: coir_bind (coir/listen.h), or coir_socket and
+ * coir_connect, which may also be made without an address here: then coir_recv and coir_send do as well.
+ * `addr` and `addrlen` receive the sender's address; both may be NULL, and `addrlen` is only written: 0 for one
+ * without a name. coir_sendto takes it as it is.
+ *
+ *   - An empty datagram is one: result 0. It does not mean that anybody has closed.
+ *   - What does not fit into `len` bytes is lost. Then `truncated` of this frame is true, and with MSG_TRUNC in
+ *     `flags` the result is the datagram's length, more than `len`. A length of 0 takes a datagram and tells nothing
+ *     of it, with MSG_PEEK | MSG_TRUNC its length, and leaves it there.
+ *   - On a connected socket -ECONNREFUSED says that nobody received what was sent before. The next call goes on.
+ */
+struct coir_recvfrom {
+    coir_frame(size_t);
+    coir_args(int fd; void *buf; size_t len; int flags; struct sockaddr_storage *addr; socklen_t *addrlen;);
+    bool truncated;
+    struct msghdr hdr;                  /* what the kernel sees */
+    struct iovec iov;
+    struct coir_io io;
+};
+coir_export(coir_recvfrom);
+
+/*
+ * sendto(2): one datagram, of any length from 0, whole or not at all, to `addr`, or, where that is NULL, to whom the
+ * socket is connected. UDP waits for room in this socket only, and what the network or a full receiver drops nobody
+ * tells. To a Unix socket it waits until the receiver has room; if that was named by `addr` by trying again, after
+ * 1 ms at first and then after up to 64.
+ *   -EMSGSIZE       larger than a datagram can be: 65,507 bytes over IPv4
+ *   -ECONNREFUSED   connected: nobody received what was sent before. Unix: nobody has that name any more
+ *   -EDESTADDRREQ, -ENOTCONN    there is no `addr`, and it is not connected
+ *   -EINVAL         an `addrlen` that no address has
+ */
+struct coir_sendto {
+    coir_frame(size_t);
+    coir_args(int fd; const void *buf; size_t len; int flags; const struct sockaddr *addr; socklen_t addrlen;);
+    int64_t pause;
+    uint32_t closes;
+    bool full;
+    struct msghdr hdr;
+    struct iovec iov;
+    struct coir_io io;
+};
+coir_export(coir_sendto);
+
 /* ---- messages ---------------------------------------------------------------------------------------- */
 
 /*

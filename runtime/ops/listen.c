@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coir_listen: a socket, bound and listening. It looks up no names and blocks on nothing, so it is a plain
- * function that needs no shard.
+ * coir_listen and coir_bind: a socket, bound, and listening or not. They look up no names and block on nothing, so
+ * they are plain functions that need no shard.
  */
 #include <coir/listen.h>
 #include <coir/net.h>
@@ -42,8 +42,8 @@ static int parse(const char *where, struct place *at)
     return 0;
 }
 
-/* True when the file is a socket that nobody listens on: its server is gone. */
-static bool is_stale(const struct place *at)
+/* True when the file is a socket of that type that nobody has any more: its server is gone. */
+static bool is_stale(const struct place *at, int type)
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)&at->addr;
     struct stat st;
@@ -52,7 +52,7 @@ static bool is_stale(const struct place *at)
 
     if (!un->sun_path[0] || lstat(un->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode))
         return false;
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return false;
     stale = connect(fd, (const struct sockaddr *)un, at->len) < 0 && errno == ECONNREFUSED;
@@ -60,26 +60,29 @@ static bool is_stale(const struct place *at)
     return stale;
 }
 
-static int bind_unix(int fd, const struct place *at, unsigned mode)
+/* The mode first of the socket, which the file inherits less the umask: nobody may write before that. */
+static int bind_unix(int fd, const struct place *at, int type, unsigned mode)
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)&at->addr;
-    int res = bind(fd, (const struct sockaddr *)un, at->len);
+    int res = mode ? fchmod(fd, mode) : 0;
 
+    if (res == 0)
+        res = bind(fd, (const struct sockaddr *)un, at->len);
     if (res < 0 && errno == EADDRINUSE) {
-        if (!is_stale(at) || unlink(un->sun_path) < 0)
+        if (!is_stale(at, type) || unlink(un->sun_path) < 0)
             return -EADDRINUSE;
         res = bind(fd, (const struct sockaddr *)un, at->len);
     }
-    if (res == 0 && mode && un->sun_path[0])     /* nobody can connect before it listens */
+    if (res == 0 && mode && un->sun_path[0])
         res = chmod(un->sun_path, mode);
     return res < 0 ? -errno : 0;
 }
 
-static int bind_inet(int fd, const struct place *at, const struct coir_listen_options *o)
+static int bind_inet(int fd, const struct place *at, const struct coir_bind_options *o)
 {
     const int on = 1, v6only = o->v6only;
 
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0
+    if ((o->reuse_address && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0)
         || (o->reuse_port && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) < 0)
         || (at->addr.ss_family == AF_INET6
             && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &v6only, sizeof v6only) < 0)
@@ -88,17 +91,18 @@ static int bind_inet(int fd, const struct place *at, const struct coir_listen_op
     return 0;
 }
 
-static int listen_at(const struct place *at, const struct coir_listen_options *o)
+/* `backlog` is for a stream. */
+static int open_at(const struct place *at, int type, const struct coir_bind_options *o, int backlog)
 {
     const struct coir_shard *s = coir_shard_here();
-    const int flags = SOCK_STREAM | SOCK_CLOEXEC | (s && s->plane->kind->nonblocking ? SOCK_NONBLOCK : 0);
+    const int flags = type | SOCK_CLOEXEC | (s && s->plane->kind->nonblocking ? SOCK_NONBLOCK : 0);
     const int fd = socket(at->addr.ss_family, flags, 0);
     int err;
 
     if (fd < 0)
         return -errno;
-    err = at->addr.ss_family == AF_UNIX ? bind_unix(fd, at, o->mode) : bind_inet(fd, at, o);
-    if (!err && listen(fd, o->backlog ? o->backlog : BACKLOG) < 0)
+    err = at->addr.ss_family == AF_UNIX ? bind_unix(fd, at, type, o->mode) : bind_inet(fd, at, o);
+    if (!err && type == SOCK_STREAM && listen(fd, backlog ? backlog : BACKLOG) < 0)
         err = -errno;
     if (!err)
         return fd;
@@ -106,25 +110,45 @@ static int listen_at(const struct place *at, const struct coir_listen_options *o
     return err;
 }
 
+/* The same, on a machine without IPv6 too. */
+static int open_anywhere(struct place *at, int type, const struct coir_bind_options *o, int backlog)
+{
+    int res;
+
+    if (o->mode > 07777 || (o->reuse_port && at->addr.ss_family == AF_UNIX))
+        return -EINVAL;
+    res = open_at(at, type, o, backlog);
+    if (at->any && (res == -EAFNOSUPPORT || res == -EADDRNOTAVAIL)) {
+        struct sockaddr_in any = { .sin_family = AF_INET,
+                                   .sin_port = ((struct sockaddr_in6 *)&at->addr)->sin6_port };
+        memcpy(&at->addr, &any, sizeof any);
+        at->len = sizeof any;
+        res = open_at(at, type, o, backlog);
+    }
+    return res;
+}
+
 int coir_listen(const char *where, const struct coir_listen_options *options)
 {
     static const struct coir_listen_options defaults;
     const struct coir_listen_options *o = options ? options : &defaults;
+    const struct coir_bind_options bind_as = { .reuse_port = o->reuse_port, .reuse_address = true, .v6only = o->v6only,
+                                               .mode = o->mode };
     struct place at;
-    int res = parse(where, &at);
+    const int res = parse(where, &at);
 
     if (res < 0)
         return res;
-    if (o->backlog < 0 || o->mode > 07777 || (o->reuse_port && at.addr.ss_family == AF_UNIX))
-        return -EINVAL;
-    res = listen_at(&at, o);
-    if (at.any && (res == -EAFNOSUPPORT || res == -EADDRNOTAVAIL)) {     /* a machine without IPv6 */
-        struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = ((struct sockaddr_in6 *)&at.addr)->sin6_port };
-        memcpy(&at.addr, &any, sizeof any);
-        at.len = sizeof any;
-        res = listen_at(&at, o);
-    }
-    return res;
+    return o->backlog < 0 ? -EINVAL : open_anywhere(&at, SOCK_STREAM, &bind_as, o->backlog);
+}
+
+int coir_bind(const char *where, const struct coir_bind_options *options)
+{
+    static const struct coir_bind_options defaults;
+    struct place at;
+    const int res = parse(where, &at);
+
+    return res < 0 ? res : open_anywhere(&at, SOCK_DGRAM, options ? options : &defaults, 0);
 }
 
 static int option(int fd, int level, int name)
@@ -142,11 +166,11 @@ bool coir_listener_is_shared(int fd)
 
 int coir_listen_like(int fd, int backlog)
 {
-    const struct coir_listen_options o = { .backlog = backlog, .reuse_port = true,
-                                           .v6only = option(fd, IPPROTO_IPV6, IPV6_V6ONLY) };
+    const struct coir_bind_options o = { .reuse_port = true, .reuse_address = true,
+                                         .v6only = option(fd, IPPROTO_IPV6, IPV6_V6ONLY) };
     struct place at = { .len = sizeof at.addr };
 
     if (getsockname(fd, (struct sockaddr *)&at.addr, &at.len) < 0)
         return -errno;
-    return listen_at(&at, &o);
+    return open_at(&at, SOCK_STREAM, &o, backlog);
 }

@@ -13,6 +13,7 @@
 #include <coir/time.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/ops/signal.h"
 #include "runtime/plane/plane.h"
 #include "runtime/shard/run.h"
 #include "runtime/sync/dump.h"
@@ -36,7 +37,7 @@ static void print_leaf(FILE *to, const struct coir_task *t)
         fprintf(to, "waits for a group of %u", ((const struct coir_group_wait *)t)->group->live);
     } else if (t->body == coir_group_spawn_resume) {
         fprintf(to, "waits for a place in a group of %u", ((const struct coir_group_spawn *)t)->group->limit);
-    } else if (!coir_dump_away(to, t) && !coir_dump_wait(to, t)) {
+    } else if (!coir_dump_away(to, t) && !coir_dump_signals(to, t) && !coir_dump_wait(to, t)) {
         fprintf(to, t->state == 0 ? "is ready to begin" : t->site ? "runs, or is ready to" : "waits");
     }
 }

@@ -15,6 +15,7 @@
 #include <coir/abi.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/shard/catch.h"
 #include "runtime/shard/run.h"
 
 static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -152,6 +153,7 @@ void coir_shard_end(struct coir_shard *s)
     coir_children_end(s);
     coir_report_unborn(&s->unborn);
     coir_made_forget();
+    coir_catch_shard_ends(s);
     /* The last letter may have been its thread's last word. */
     while (__atomic_load_n(&s->posting, __ATOMIC_ACQUIRE))
         sched_yield();
@@ -171,10 +173,12 @@ static void hold(void)
 {
     pthread_mutex_lock(&current_lock);
     coir_frames_hold();
+    coir_catch_hold();
 }
 
 static void let_go(void)
 {
+    coir_catch_let_go();
     coir_frames_let_go();
     pthread_mutex_unlock(&current_lock);
 }
@@ -182,6 +186,7 @@ static void let_go(void)
 /* The child has none of the threads, and none of the rings. */
 static void forget_in_child(void)
 {
+    coir_catch_forget();
     coir_here.shard = NULL;
     coir_run_current = NULL;
     let_go();

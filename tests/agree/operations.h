@@ -95,6 +95,20 @@ NUMBER(coir_recv, .fd = W->fd, .buf = W->to, .len = W->len, .flags = W->flags)
 NUMBER(coir_send, .fd = W->fd, .buf = W->text, .len = W->len, .flags = W->flags)
 NUMBER(coir_recv_exact, .fd = W->fd, .buf = W->to, .len = W->len)
 NUMBER(coir_send_all, .fd = W->fd, .buf = W->text, .len = W->len)
+
+/* 1000 more when it was cut off, 10000 when the wrong one has sent it. */
+static int64_t from_whom(const struct world *w, int status, size_t n, bool truncated)
+{
+    const bool right = w->named ? w->len_of_from == w->len_of_at && !memcmp(&w->from, &w->at, w->len_of_at)
+                     : w->len_of_from == 0;
+
+    return (int64_t)n + (status == 0 && truncated) * 1000 + (status == 0 && w->len && !right) * 10000;
+}
+
+OPERATION(coir_recvfrom, from_whom(W, coir_status(&f->op), f->op.result, f->op.truncated),
+          .fd = W->fd, .buf = W->to, .len = W->len, .flags = W->flags, .addr = &W->from, .addrlen = &W->len_of_from)
+NUMBER(coir_sendto, .fd = W->fd, .buf = W->text, .len = W->len, .flags = W->flags,
+       .addr = W->apart ? (struct sockaddr *)&W->at : NULL, .addrlen = W->apart ? W->len_of_at : 0)
 NUMBER(coir_recvmsg, .fd = W->fd, .msg = W->to ? &W->msg : NULL, .flags = W->flags)
 NUMBER(coir_sendmsg, .fd = W->fd, .msg = W->to ? &W->msg : NULL, .flags = W->flags)
 NUMBER(coir_sendfile, .out_fd = W->fd, .in_fd = W->extra, .offset = W->offset, .count = W->len)

@@ -36,6 +36,10 @@ enum fixture {
     DEAD_END,                        /* fd: TCP; `at`: where nobody listens */
     PLUMBING,                        /* fd: a pipe's read end, peer its other; extra: a write end, other its other */
     OUTLET,                          /* fd, peer: UNIX; extra: the file */
+    PACKETS,                         /* fd, peer: connected Unix sockets of datagrams, without names */
+    UNIX_APART,                      /* the same, fd not connected, both with names; `at`: the peer's */
+    UDP,                             /* fd, peer: connected; `at`: the peer's address */
+    UDP_APART,                       /* the same, fd not connected */
 };
 
 /* What fd is instead, when a case says so. */
@@ -48,6 +52,8 @@ enum act {
     BLOCK,                           /* as much is sent as fits */
     DRAIN,                           /* the peer takes what there is */
     CONNECT,                         /* somebody connects to the listener */
+    SEND0,                           /* the peer sends an empty datagram */
+    REFUSE,                          /* the peer closes, and fd learns that nobody is there */
 };
 
 struct world {
@@ -55,7 +61,10 @@ struct world {
     int blocked;                     /* bytes that BLOCK has sent */
     int result_fd;
     socklen_t len_of_at;
-    struct sockaddr_storage at;
+    struct sockaddr_storage at, from;    /* from: whom an operation says it was */
+    socklen_t len_of_from;
+    bool apart;                      /* it is sent to `at`, because it is not connected */
+    bool named;                      /* the peer has the name `at` */
     char where[COIR_ADDRESS_TEXT];
     char buf[ROOM];
     struct iovec iov[2];
@@ -180,6 +189,41 @@ TAP_UNUSED static void make_files(void)
     mkdir("folder", 0700);
 }
 
+TAP_UNUSED static void connect_to(int fd, int other)
+{
+    struct sockaddr_storage at;
+    socklen_t len = sizeof at;
+
+    MUST(getsockname(other, (struct sockaddr *)&at, &len));
+    MUST(connect(fd, (struct sockaddr *)&at, len));
+}
+
+TAP_UNUSED static int datagrams(int family)
+{
+    const struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    const sa_family_t un = AF_UNIX;                      /* the kernel finds a name */
+    const int fd = MUST(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+
+    if (family == AF_UNIX)
+        MUST(bind(fd, (const struct sockaddr *)&un, sizeof un));
+    else
+        MUST(bind(fd, (const struct sockaddr *)&in, sizeof in));
+    return fd;
+}
+
+TAP_UNUSED static void make_datagrams(struct world *w, int family, bool apart)
+{
+    w->fd = datagrams(family);
+    w->peer = datagrams(family);
+    connect_to(w->peer, w->fd);
+    if (!apart)
+        connect_to(w->fd, w->peer);
+    w->apart = apart;
+    w->named = true;
+    w->len_of_at = sizeof w->at;
+    MUST(getsockname(w->peer, (struct sockaddr *)&w->at, &w->len_of_at));
+}
+
 TAP_UNUSED static void make_fixture(struct world *w, enum fixture fixture)
 {
     int p[2];
@@ -195,10 +239,14 @@ TAP_UNUSED static void make_fixture(struct world *w, enum fixture fixture)
     case SOCKET: w->extra = tcp_listener(w); w->fd = MUST(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); break;
     case FULL_UNIX: make_full(w); break;
     case DEAD_END: w->extra = tcp_bound(w); w->fd = MUST(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); break;
+    case UNIX_APART: make_datagrams(w, AF_UNIX, true); break;
+    case UDP: make_datagrams(w, AF_INET, false); break;
+    case UDP_APART: make_datagrams(w, AF_INET, true); break;
     case PLUMBING: make_pipe(&w->fd, &w->peer); make_pipe(&w->other, &w->extra); break;
     case OUTLET:
+    case PACKETS:
     case UNIX:
-        MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p));
+        MUST(socketpair(AF_UNIX, (fixture == PACKETS ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC, 0, p));
         w->fd = p[0];
         w->peer = p[1];
         if (fixture == OUTLET) {
@@ -235,9 +283,11 @@ TAP_UNUSED static void set_nonblocking(int fd)
 
 /* ---- acting, by plain calls ---- */
 
-TAP_UNUSED static int send_some(int fd, const void *p, size_t n)
+TAP_UNUSED static int send_some(const struct world *w, const void *p, size_t n)
 {
-    const ssize_t res = send(fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const int fd = w->fd;
+    const ssize_t res = sendto(fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL, w->apart ? (const struct sockaddr *)&w->at : NULL,
+                               w->apart ? w->len_of_at : 0);
 
     if (res >= 0 || errno != ENOTSOCK)
         return res < 0 ? -errno : (int)res;
@@ -258,9 +308,9 @@ TAP_UNUSED static void fill(struct world *w)
     setsockopt(w->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
     if (w->peer >= 0)
         setsockopt(w->peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    while ((n = send_some(w->fd, block, sizeof block)) > 0)
+    while ((n = send_some(w, block, sizeof block)) > 0)
         w->blocked += n;
-    while ((n = send_some(w->fd, block, 1)) > 0)
+    while ((n = send_some(w, block, 1)) > 0)
         w->blocked += n;
 }
 
@@ -289,6 +339,8 @@ TAP_UNUSED static void act(struct world *w, enum act what)
     case BLOCK: fill(w); break;
     case DRAIN: drain(w); break;
     case CONNECT: w->peer = tcp_client(w); break;
+    case SEND0: MUST(send(w->peer, "", 0, 0)); break;
+    case REFUSE: close_one(&w->peer); MUST(send(w->fd, "x", 1, 0)); break;
     }
 }
 
@@ -307,10 +359,19 @@ TAP_UNUSED static void seen_of_buffer(const struct world *w, char *text, size_t 
         snprintf(text, size, "%.*s", (int)n, w->buf);
 }
 
+/* Datagrams are taken to be counted: what FIONREAD says is the next one's length. */
 TAP_UNUSED static int unread(int fd)
 {
-    int n = 0;
+    char away[ROOM];
+    int n = 0, type = 0;
+    socklen_t len = sizeof type;
+    ssize_t got;
 
+    if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_DGRAM) {
+        while ((got = recv(fd, away, sizeof away, MSG_DONTWAIT | MSG_TRUNC)) >= 0)
+            n += (int)got;
+        return n;
+    }
     return fd < 0 || ioctl(fd, FIONREAD, &n) < 0 ? 0 : n;
 }
 
@@ -331,7 +392,8 @@ TAP_UNUSED static void seen_of_descriptors(const struct world *w, enum fixture f
     } else if (fixture == PLUMBING) {
         *in = unread(w->fd);
         *out = unread(w->other);
-    } else if (fixture == UNIX || fixture == TCP || fixture == INFLOW || fixture == OUTFLOW || fixture == OUTLET) {
+    } else if (fixture == UNIX || fixture == TCP || fixture == INFLOW || fixture == OUTFLOW
+               || fixture >= OUTLET) {
         *in = fixture == OUTFLOW ? 0 : unread(w->fd);
         *out = fixture == INFLOW ? 0 : unread(w->peer) - (w->peer < 0 ? 0 : w->blocked);
     }
