@@ -377,6 +377,7 @@ enum { coir_in_finally_ = 0 };
         enum { coir_base_ = __COUNTER__, coir_size_ = sizeof(struct name) }; \
         coir_again_: COIR_UNUSED_; \
         switch (COIR_POINT_(coir_t_->state)) { \
+        struct coir_finally_stands_in_the_outermost_block { char here; }; \
         default: \
             if (coir_t_->state != COIR_FINALLY_) \
                 coir_lost_(coir_t_, coir_await_outside_a_coir_body_); \
@@ -401,10 +402,18 @@ enum { coir_in_finally_ = 0 };
 /*
  * coir_finally(f) { ... } - once, last, in the outermost block; it may be left out. Every way out of the body
  * comes through it, once, shielded from cancellation. It may await. What it awaits does not change the task's
- * status: the first error is kept. coir_try, coir_get, coir_return and coir_fail do not compile in it.
+ * status: the first error is kept. coir_try, coir_get, coir_return and coir_fail do not compile in it. It is a
+ * block beside the body's, and sees none of its local names.
+ *
+ * It ends the block it stands in and begins another. In the outermost one the struct of coir_body is then in the
+ * same scope, and is meant; anywhere else the same words declare another one, whose size nobody knows.
  */
 #define coir_finally(f) \
     goto coir_finally_; \
+    } \
+    struct coir_finally_stands_in_the_outermost_block; \
+    { \
+    _Static_assert(sizeof(struct coir_finally_stands_in_the_outermost_block), "or it does not compile"); \
     coir_finally_: \
     case COIR_POINT_(COIR_FINALLY_): \
     if ((f)->task.flags & COIR_TASK_FINALLY_) \
