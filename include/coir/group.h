@@ -18,6 +18,13 @@ extern "C" {
 #endif
 # 20 "coir/group.h"
 
+#ifndef COIR_LINK_DECLARED
+#define COIR_LINK_DECLARED
+struct coir_link {
+    struct coir_link *prev, *next;
+};
+#endif
+
 struct coir_birth;
 
 struct coir_group {
@@ -26,12 +33,14 @@ struct coir_group {
     struct coir_group *next, **link;    /* among the groups of the outer scope */
     struct coir_birth *first, *last;    /* members */
     struct coir_task *waiter;           /* the coir_group_wait */
-    struct coir_task *spawners, **spawners_end;   /* coir_group_spawn at the limit, oldest first */
+    struct coir_link spawners;          /* coir_group_spawn at the limit, oldest first */
+    const struct coir_site *site;       /* where it was opened */
     uint32_t live;                      /* members that have not ended */
     uint32_t limit;                     /* at most so many live */
     int status;                         /* the first failure */
     struct coir_shard *home;            /* while it is open */
     uint8_t closing, keep_going;
+    uint8_t late;                       /* opened in coir_finally: for the cleaning up itself */
 };
 
 struct coir_group_options {
@@ -43,10 +52,12 @@ struct coir_group_options {
 /* coir_group_open(f, group, .limit = n) - opens `group`, memory in the frame of `f`. Never suspends,
  * never fails. It has to be left by coir_group_wait, on every path: in coir_finally, where there is one. */
 #ifndef __cplusplus
-#define coir_group_open(f, group, ...) \
-    coir_group_open_(&(f)->task, group, (struct coir_group_options){ __VA_ARGS__ })
+#define coir_group_open(f, group, ...) __extension__({ \
+    static const struct coir_site coir_site_ = { __func__, __FILE__, __LINE__ }; \
+    coir_group_open_(&(f)->task, group, (struct coir_group_options){ __VA_ARGS__ }, &coir_site_); })
 #endif
-COIR_API void coir_group_open_(struct coir_task *opener, struct coir_group *g, struct coir_group_options o);
+COIR_API void coir_group_open_(struct coir_task *opener, struct coir_group *g, struct coir_group_options o,
+                               const struct coir_site *site);
 
 /*
  * Spawns a task of coir_new; it begins at the tail of the run queue, and is freed when it has ended. Never
@@ -71,14 +82,15 @@ COIR_API int coir_detach(struct coir_task *t);
 struct coir_group_spawn {
     coir_frame_void;
     coir_args(struct coir_group *group; struct coir_task *spawn;);
+    struct coir_link link;
 };
 coir_export(coir_group_spawn);
 
 /* Closes the group: returns when every member has ended. Waiting again for a group that was left says the
  * same again, so that a task may wait in its body and, for the paths that did not come there, in its
- * coir_finally. In the coir_finally of a task that failed it cancels them first. The status is the first
- * failure of a member; without one, -ECANCELED if the wait itself was cancelled, which cancels the members
- * and still waits for their end; or 0. */
+ * coir_finally. In the coir_finally of a task that failed it cancels them first, unless the group was opened
+ * there too. The status is the first failure of a member; without one, -ECANCELED if the wait itself was
+ * cancelled, which cancels the members and still waits for their end; or 0. */
 struct coir_group_wait {
     coir_frame_void;
     coir_args(struct coir_group *group;);

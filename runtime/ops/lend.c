@@ -90,7 +90,7 @@ static const struct coir_io_kind data_kind = {
 
 static void unwant(struct coir_io *io)
 {
-    coir_lends_forget(coir_plane_here()->lends, io);
+    coir_lends_forget(io);
 }
 
 static const struct coir_io_kind want_kind = {

@@ -16,15 +16,19 @@
 
 enum { SLAB_BYTES = COIR_LENDS_SLAB * COIR_LENT_MAX, NAMED = 10 };
 
+/* An io that wants a buffer is held, and its `spare` free for that. */
+static struct coir_link *link_of(struct coir_io *io)
+{
+    return (struct coir_link *)(void *)io->spare;
+}
+
 /* A buffer that nobody has. */
 static void place(struct coir_lends *l, unsigned id)
 {
-    struct coir_io *io = l->wanting;
+    struct coir_link *oldest = coir_list_pop_front(&l->wanting);
 
-    if (io) {
-        l->wanting = io->spare[0];
-        if (!l->wanting)
-            l->wanting_end = &l->wanting;
+    if (oldest) {
+        struct coir_io *io = (struct coir_io *)(void *)((char *)oldest - offsetof(struct coir_io, spare));
         l->loan[id].out = true;
         l->out++;
         coir_lends_set_id(io, (int)id);
@@ -63,7 +67,7 @@ int coir_lends_ready(struct coir_plane *p)
     if (!l)
         return -ENOMEM;
     l->plane = p;
-    l->wanting_end = &l->wanting;
+    coir_list_init(&l->wanting);
     p->lends = l;
     return coir_lends_grow(p);
 }
@@ -107,20 +111,12 @@ void coir_lends_release(struct coir_lends *l, unsigned id)
 
 void coir_lends_want(struct coir_lends *l, struct coir_io *io)
 {
-    io->spare[0] = NULL;
-    *l->wanting_end = io;
-    l->wanting_end = (struct coir_io **)(void *)&io->spare[0];
+    coir_list_push_back(&l->wanting, link_of(io));
 }
 
-void coir_lends_forget(struct coir_lends *l, struct coir_io *io)
+void coir_lends_forget(struct coir_io *io)
 {
-    struct coir_io **at = &l->wanting;
-
-    while (*at != io)
-        at = (struct coir_io **)(void *)&(*at)->spare[0];
-    *at = io->spare[0];
-    if (!*at)
-        l->wanting_end = at;
+    coir_list_remove(link_of(io));
 }
 
 static void name_lent(const struct coir_lends *l)

@@ -8,6 +8,7 @@
 
 #include <coir/lend.h>
 
+#include "runtime/base/queue.h"
 #include "runtime/plane/plane.h"
 
 enum { COIR_LENDS_SLAB = 256, COIR_LENDS_GROUP = 0 };
@@ -24,7 +25,7 @@ struct coir_lends {
     char *slab[COIR_LENT_BUFFERS / COIR_LENDS_SLAB];
     unsigned n, out;
     unsigned n_free;
-    struct coir_io *wanting, **wanting_end;   /* held, oldest first; linked by spare[0] */
+    struct coir_link wanting;            /* held, oldest first; their links lie in `spare` */
     uint16_t free[COIR_LENT_BUFFERS];
     struct coir_loan loan[COIR_LENT_BUFFERS];
 };
@@ -48,7 +49,7 @@ void coir_lends_release(struct coir_lends *l, unsigned id);
 
 /* io, which is held, waits for a buffer; it ends with the buffer in its lends_id. And the contrary. */
 void coir_lends_want(struct coir_lends *l, struct coir_io *io);
-void coir_lends_forget(struct coir_lends *l, struct coir_io *io);
+void coir_lends_forget(struct coir_io *io);
 
 /* Names what is still lent, and frees everything. At the end of the shard. */
 void coir_lends_destroy(struct coir_plane *p);

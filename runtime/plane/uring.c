@@ -55,6 +55,44 @@ static uint64_t tag(const struct coir_uring_plane *p, const struct coir_io *io)
     return (uint64_t)p->slots[io->slot].generation << 32 | io->slot;
 }
 
+/* ---- lists of ios ---- */
+
+/* An io that waits for something here is in one list, and leaves from its middle: many may be cancelled at once. Its
+ * `spare` holds the links; what runs on a pool, which needs all of it, waits for nothing here. */
+enum { NEXT = 0, STATE = 1, LINK = 3 };
+
+static struct coir_io **next_of(struct coir_io *io)
+{
+    return (struct coir_io **)(void *)&io->spare[NEXT];
+}
+
+static struct coir_io ***link_of(struct coir_io *io)
+{
+    return (struct coir_io ***)(void *)&io->spare[LINK];
+}
+
+static void link_at(struct coir_io **at, struct coir_io *io)
+{
+    *next_of(io) = *at;
+    *link_of(io) = at;
+    if (*at)
+        *link_of(*at) = next_of(io);
+    *at = io;
+}
+
+/* What is in no list stays so. */
+static void unlink_io(struct coir_io *io)
+{
+    struct coir_io **at = *link_of(io), *next = *next_of(io);
+
+    if (!at)
+        return;
+    *at = next;
+    if (next)
+        *link_of(next) = at;
+    *link_of(io) = NULL;
+}
+
 /* ---- sending ---- */
 
 static int submit(struct coir_uring_plane *p)
@@ -110,11 +148,10 @@ static bool put(struct coir_uring_plane *p, struct coir_io *io)
 
 static void put_later(struct coir_uring_plane *p, struct coir_io *io)
 {
-    io->spare[1] = (void *)(uintptr_t)io->state;
+    io->spare[STATE] = (void *)(uintptr_t)io->state;
     io->state = COIR_IO_UNSENT;
-    io->spare[0] = NULL;
-    *p->unsent_end = io;
-    p->unsent_end = (struct coir_io **)(void *)&io->spare[0];
+    link_at(p->unsent_end, io);
+    p->unsent_end = next_of(io);
 }
 
 static void send_as(struct coir_uring_plane *p, struct coir_io *io, uint8_t state)
@@ -189,13 +226,9 @@ static int last_try(const struct coir_io *io)
 
 static void unsend(struct coir_uring_plane *p, struct coir_io *io)
 {
-    struct coir_io **at = &p->unsent;
-
-    while (*at != io)
-        at = (struct coir_io **)(void *)&(*at)->spare[0];
-    *at = io->spare[0];
-    if (!*at)
-        p->unsent_end = at;
+    if (p->unsent_end == next_of(io))
+        p->unsent_end = *link_of(io);
+    unlink_io(io);
 }
 
 static bool put_cancel(struct coir_uring_plane *p, struct coir_io *io)
@@ -211,10 +244,9 @@ static bool put_cancel(struct coir_uring_plane *p, struct coir_io *io)
 
 static void ask(struct coir_uring_plane *p, struct coir_io *io)
 {
-    if (put_cancel(p, io))
-        return;
-    io->spare[1] = p->uncancelled;
-    p->uncancelled = io;
+    *link_of(io) = NULL;
+    if (!put_cancel(p, io))
+        link_at(&p->uncancelled, io);
 }
 
 void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io)
@@ -238,36 +270,20 @@ void coir_uring_cancel(struct coir_plane *plane, struct coir_io *io)
     }
 }
 
-static void forget_in(struct coir_io **at, const struct coir_io *io)
-{
-    while (*at && *at != io)
-        at = (struct coir_io **)(void *)&(*at)->spare[1];
-    if (*at)
-        *at = io->spare[1];
-}
-
-static void forget_cancel(struct coir_uring_plane *p, const struct coir_io *io)
-{
-    forget_in(&p->uncancelled, io);
-    forget_in(&p->missed, io);
-}
-
 /* What found no place, cancels first: they make some. */
 static void send_what_waits(struct coir_uring_plane *p)
 {
     struct coir_io *io;
 
     while ((io = p->uncancelled) && put_cancel(p, io))
-        p->uncancelled = io->spare[1];
+        unlink_io(io);
     while ((io = p->unsent)) {
-        io->state = (uint8_t)(uintptr_t)io->spare[1];
+        io->state = (uint8_t)(uintptr_t)io->spare[STATE];
         if (!put(p, io)) {
             io->state = COIR_IO_UNSENT;
             return;
         }
-        p->unsent = io->spare[0];
-        if (!p->unsent)
-            p->unsent_end = &p->unsent;
+        unsend(p, io);
     }
 }
 
@@ -276,7 +292,7 @@ static void send_what_waits(struct coir_uring_plane *p)
 static void end(struct coir_uring_plane *p, struct coir_io *io, int res)
 {
     if (io->asked) {
-        forget_cancel(p, io);
+        unlink_io(io);
         if (res == -ECANCELED || res == -EINTR || res == -EAGAIN)    /* all are said of what was cancelled */
             res = last_try(io);
     }
@@ -318,7 +334,7 @@ static void completed(struct coir_uring_plane *p, struct coir_io *io, int res, u
         if (!(flags & IORING_CQE_F_MORE)) {
             io->owed = 0;
             if (io->asked)
-                forget_cancel(p, io);
+                unlink_io(io);
         }
         io->kind->shot(&p->base, io, res, flags);
         return;
@@ -356,8 +372,7 @@ static void missed(struct coir_uring_plane *p, uint64_t data, int res)
         ask(p, io);
         return;
     }
-    io->spare[1] = p->missed;
-    p->missed = io;
+    link_at(&p->missed, io);
     if (!coir_timer_armed(&p->again.timer))
         coir_wheel_add(&p->base.shard->wheel, &p->again.timer, coir_now() + COIR_MS);
 }
@@ -365,10 +380,10 @@ static void missed(struct coir_uring_plane *p, uint64_t data, int res)
 void coir_uring_cancel_again(struct coir_alarm *alarm)
 {
     struct coir_uring_plane *p = coir_container_of(alarm, struct coir_uring_plane, again);
-    struct coir_io *io, *next;
+    struct coir_io *io;
 
-    for (io = p->missed, p->missed = NULL; io; io = next) {
-        next = io->spare[1];
+    while ((io = p->missed)) {               /* what finds no place waits in `uncancelled` */
+        unlink_io(io);
         ask(p, io);
     }
 }

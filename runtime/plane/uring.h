@@ -66,11 +66,10 @@ struct coir_uring_plane {
     struct coir_slot *slots;
     uint32_t n_slots, free_slot;
 
-    struct coir_io *unsent, **unsent_end;          /* linked by spare[0]; see COIR_IO_UNSENT */
-    /* asked to stop, no place for the cancel yet; linked by spare[1] */
-    struct coir_io *uncancelled;
+    struct coir_io *unsent, **unsent_end;          /* see COIR_IO_UNSENT */
+    struct coir_io *uncancelled;     /* asked to stop, no place for the cancel yet */
 
-    struct coir_io *missed;          /* asked in vain more than once, to be asked again; linked by spare[1] */
+    struct coir_io *missed;          /* asked in vain more than once, to be asked again */
     struct coir_alarm again;         /* when that is */
 
     int wake;                        /* an eventfd: threads that are no shard write, the ring reads */

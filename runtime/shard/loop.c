@@ -294,7 +294,7 @@ static void sleep_until(struct coir_shard *s, int64_t until)
 static void jump(struct coir_shard *s, bool may_wait)
 {
     s->plane->kind->wait(s->plane, 0);
-    if (coir_loop_next(s) == 0)
+    if (coir_loop_next(s) == 0 || (s->wheel.count && coir_wheel_next_exact(&s->wheel) <= s->virtual_now))
         return;
     if (!s->plane->in_flight_files && !s->jobs && s->wheel.count)
         s->virtual_now = coir_wheel_next_exact(&s->wheel);

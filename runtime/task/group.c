@@ -12,14 +12,18 @@
  */
 #include <stdlib.h>
 
+#include "runtime/base/queue.h"
 #include "runtime/task/home.h"
 #include "runtime/task/owed.h"
 
-static void group_misused(const struct coir_group *g, const char *what)
+/* `t` stands where it is misused. Nothing of the group is looked at that may be rubbish. */
+static void group_misused(const struct coir_task *t, const char *what)
 {
-    const struct coir_site *at = g->opener ? g->opener->site : NULL;
+    const struct coir_task *up = t->awaiter ? t->awaiter : t;
+    const struct coir_site *at = up->site;
 
-    fprintf(stderr, "coir: %s (the opener last parked at %s:%u)\n", what, at ? at->file : "?", at ? at->line : 0);
+    fprintf(stderr, "coir: %s (at %s:%u, task %s)\n", what, at ? at->file : "?", at ? at->line : 0,
+            at ? at->task : "?");
     abort();
 }
 
@@ -29,14 +33,15 @@ void coir_group_begin(struct coir_group *g, struct coir_task *opener, struct coi
     g->opener = opener;
     g->first = g->last = NULL;
     g->waiter = NULL;
-    g->spawners = NULL;
-    g->spawners_end = &g->spawners;
+    coir_list_init(&g->spawners);
+    g->site = NULL;
     g->live = 0;
     g->limit = limit ? limit : UINT32_MAX;
     g->status = 0;
     g->home = coir_shard_here();
     g->closing = 0;
     g->keep_going = 0;
+    g->late = opener && (opener->flags & COIR_TASK_FINALLY_);
     if (opener && (opener->flags & COIR_TASK_SHIELD_))
         g->scope.shield = COIR_SHIELDED_BY_FINALLY_;
     g->next = NULL;
@@ -50,12 +55,14 @@ void coir_group_begin(struct coir_group *g, struct coir_task *opener, struct coi
     outer->groups = g;
 }
 
-void coir_group_open_(struct coir_task *opener, struct coir_group *g, struct coir_group_options o)
+void coir_group_open_(struct coir_task *opener, struct coir_group *g, struct coir_group_options o,
+                      const struct coir_site *site)
 {
     coir_must_live(opener, g, "coir_group_open");
     opener->flags |= COIR_TASK_GROUPS_;
     coir_group_begin(g, opener, opener->scope, o.limit);
     g->keep_going = o.keep_going;
+    g->site = site;
 }
 
 static void group_end(struct coir_group *g)
@@ -132,17 +139,18 @@ void coir_group_cancel(struct coir_group *g)
     coir_scope_cancel(&g->scope);
 }
 
+static struct coir_group_spawn *spawner_of(struct coir_link *link)
+{
+    return coir_container_of(link, struct coir_group_spawn, link);
+}
+
 static void place_is_free(struct coir_group *g)
 {
-    struct coir_task *oldest = g->spawners;
-    struct coir_group_spawn *op = (struct coir_group_spawn *)oldest;
+    struct coir_group_spawn *op = spawner_of(coir_list_pop_front(&g->spawners));
 
-    g->spawners = oldest->next;
-    if (!g->spawners)
-        g->spawners_end = &g->spawners;
     coir_frame_begins(op->spawn);
     coir_group_adopt(g, op->spawn);
-    coir_wake(oldest);
+    coir_wake(&op->task);
 }
 
 /* A cancelled member of a cancelled group has done as it was told; nobody waits for the root group's. */
@@ -153,6 +161,28 @@ static void member_failed(struct coir_group *g, int status)
         return;
     g->status = status;
     coir_scope_cancel(&g->scope);
+}
+
+/* What it ends with is decided: a cancellation that comes later changes nothing, and the group is not looked at
+ * again. */
+static void wait_ends(struct coir_group_wait *op)
+{
+    struct coir_group *g = op->group;
+
+    group_end(g);
+    if (g->status)
+        op->task.status = g->status;
+    g->status = op->task.status;             /* for who waits again */
+}
+
+/* The last member has ended. */
+static void left(struct coir_group *g)
+{
+    struct coir_task *waiter = g->waiter;
+
+    g->waiter = NULL;
+    wait_ends((struct coir_group_wait *)waiter);
+    coir_wake(waiter);
 }
 
 void coir_member_ended(struct coir_task *t)
@@ -171,13 +201,10 @@ void coir_member_ended(struct coir_task *t)
     coir_frame_free(t);
     if (COIR_UNLIKELY(status < 0))
         member_failed(g, status);
-    while (g->spawners && !group_is_full(g))
+    while (!coir_list_empty(&g->spawners) && !group_is_full(g))
         place_is_free(g);
-    if (g->live == 0 && g->waiter) {
-        coir_wake(g->waiter);
-        g->waiter = NULL;
-        g->home = NULL;
-    }
+    if (g->live == 0 && g->waiter)
+        left(g);
 }
 
 /* ---- the two operations ---- */
@@ -185,13 +212,8 @@ void coir_member_ended(struct coir_task *t)
 static void spawn_abort(struct coir_task *t)
 {
     struct coir_group_spawn *op = (struct coir_group_spawn *)t;
-    struct coir_task **at = &op->group->spawners;
 
-    while (*at != t)
-        at = &(*at)->next;
-    *at = t->next;
-    if (!*at)
-        op->group->spawners_end = at;
+    coir_list_remove(&op->link);
     coir_discard(op->spawn);
     t->status = -ECANCELED;
     coir_wake(t);
@@ -206,13 +228,12 @@ coir_step coir_group_spawn_resume(struct coir_task *t)
         t->state = COIR_LEFT_;
         return COIR_DONE_;
     }
-    if (op->spawn && (group_is_full(g) || g->spawners)) {
+    if (op->spawn)
         check_open(g, op->spawn);
+    if (op->spawn && (group_is_full(g) || !coir_list_empty(&g->spawners))) {
         if (!coir_is_cancelled(t)) {
             t->state = 1;
-            t->next = NULL;
-            *g->spawners_end = t;
-            g->spawners_end = &t->next;
+            coir_list_push_back(&g->spawners, &op->link);
             t->abort = spawn_abort;
             return COIR_PARK_;
         }
@@ -234,35 +255,31 @@ static void wait_abort(struct coir_task *t)
     coir_scope_cancel(&op->group->scope);
 }
 
-static coir_step wait_ends(struct coir_group_wait *op)
-{
-    group_end(op->group);
-    if (op->group->status)
-        op->task.status = op->group->status;
-    op->task.state = COIR_LEFT_;
-    return COIR_DONE_;
-}
-
 coir_step coir_group_wait_resume(struct coir_task *t)
 {
     struct coir_group_wait *op = (struct coir_group_wait *)t;
     struct coir_group *g = op->group;
 
-    if (t->state == 1)
-        return wait_ends(op);
+    if (t->state == 1) {
+        t->state = COIR_LEFT_;
+        return COIR_DONE_;
+    }
     if (!g->home && g->closing && !g->waiter) {      /* left already: what it said then */
         t->status = g->status;
         t->state = COIR_LEFT_;
         return COIR_DONE_;
     }
     if (g->home != coir_shard_here() || g->waiter)
-        group_misused(g, "a group is waited for that is not open, or by two tasks");
+        group_misused(t, "a group is waited for that is not open, or by two tasks");
     g->closing = 1;
     /* Left by failure: nobody will use what the members still do. */
-    if (g->opener && g->opener->status < 0)
+    if (g->opener && g->opener->status < 0 && !g->late)
         coir_scope_cancel(&g->scope);
-    if (g->live == 0)
-        return wait_ends(op);
+    if (g->live == 0) {
+        wait_ends(op);
+        t->state = COIR_LEFT_;
+        return COIR_DONE_;
+    }
     t->state = 1;
     g->waiter = t;
     t->abort = wait_abort;

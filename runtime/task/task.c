@@ -55,8 +55,9 @@ void coir_left_open_(struct coir_task *t, const char *name)
     for (struct coir_group *g = t->scope ? t->scope->groups : NULL; g; g = g->next) {
         if (g->opener != t)
             continue;
-        fprintf(stderr, "coir: task %s ended with an open group of %u tasks; leave it with coir_group_wait, "
-                "on every path (last parked at %s:%u)\n", name, g->live, site_file(t), site_line(t));
+        fprintf(stderr, "coir: task %s ended with an open group of %u tasks, opened at %s:%u; leave it with "
+                "coir_group_wait, on every path (last parked at %s:%u)\n", name, g->live, g->site->file, g->site->line,
+                site_file(t), site_line(t));
         abort();
     }
     coir_must_not_owe(t, name);

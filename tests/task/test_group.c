@@ -456,6 +456,103 @@ coir_body(waits_again, f) {
     }
 } coir_end
 
+/* A group for the cleaning up itself is not cancelled by the failure that led there, though the task is. */
+struct cleans_up {
+    coir_frame_void;
+    coir_args(int64_t ns;);
+    struct coir_group group, late;
+    struct coir_group_wait wait;
+};
+static coir_declare(cleans_up);
+
+static int64_t cleaned_for;
+
+coir_body(cleans_up, f) {
+    coir_group_open(f, &f->group);
+    coir_spawn(&f->group, coir_new(member, .ns = 3600 * COIR_S));
+    coir_fail(f, EPROTO);
+    coir_finally(f) {
+        cleaned_for = -coir_now();
+        coir_group_open(f, &f->late);
+        coir_spawn(&f->late, coir_new(member, .ns = f->ns));
+        coir_await(f, &f->wait, coir_group_wait, .group = &f->late);
+        cleaned_for += coir_now();
+        coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+    }
+} coir_end
+
+struct cleans_within {
+    coir_frame_void;
+    coir_args(int64_t ns;);
+    struct coir_scope scope;
+    struct cleans_up cleans;
+};
+static coir_declare(cleans_within);
+
+coir_body(cleans_within, f) {
+    coir_within(f, &f->scope, coir_now() - 1, &f->cleans, cleans_up, .ns = f->ns);
+} coir_end
+
+static void cleaning_up(void)
+{
+    forget();
+    EQ(run(coir_new(cleans_up, .ns = 2 * COIR_S)), -EPROTO, "a task fails, and cleans up with a group");
+    EQ(cleaned_for, 2 * COIR_S, "its members have the time they need");
+    EQ(ended, 2, "and both groups are waited for");
+    EQ(cancelled, 1, "only what the body had begun is cancelled");
+    EQ(run(coir_new(cleans_within, .ns = 2 * COIR_S)), 0, "the same in a cancelled scope");
+    EQ(cleaned_for, 2 * COIR_S, "which does not reach them");
+    EQ(run(coir_new(cleans_within, .ns = 3600 * COIR_S)), 0, "for longer than cleaning up may take");
+    EQ(cleaned_for, 10 * COIR_S, "it is cancelled after ten seconds");
+}
+
+/* Many wait for a place, and are cancelled from the last one on: each leaves its line at once. */
+enum { MANY_SPAWNERS = 20000 };
+
+struct many_spawners {
+    coir_frame_void;
+    coir_no_args;
+    int i, gone;
+    struct coir_group small;
+    struct coir_group *each;
+    struct coir_group_wait wait;
+    struct coir_pass pass;
+};
+static coir_declare(many_spawners);
+
+struct one_of_many {
+    coir_frame_void;
+    coir_args(struct coir_group *small; int *gone;);
+    struct coir_group_spawn spawn;
+};
+static coir_declare(one_of_many);
+
+coir_body(one_of_many, f) {
+    coir_await(f, &f->spawn, coir_group_spawn, .group = f->small, .spawn = coir_new(member));
+    *f->gone += coir_status(&f->spawn) == -ECANCELED;
+} coir_end
+
+coir_body(many_spawners, f) {
+    forget();
+    coir_group_open(f, &f->small, .limit = 1);
+    coir_spawn(&f->small, coir_new(member, .ns = COIR_S));
+    f->gone = 0;
+    f->each = calloc(MANY_SPAWNERS, sizeof *f->each);
+    for (int i = 0; i < MANY_SPAWNERS; i++) {
+        coir_group_open(f, &f->each[i]);
+        coir_spawn(&f->each[i], coir_new(one_of_many, .small = &f->small, .gone = &f->gone));
+    }
+    coir_await(f, &f->pass, coir_pass);
+    for (int i = MANY_SPAWNERS; i--;)
+        coir_group_cancel(&f->each[i]);
+    for (f->i = 0; f->i < MANY_SPAWNERS; f->i++)
+        coir_await(f, &f->wait, coir_group_wait, .group = &f->each[f->i]);
+    EQ(f->gone, MANY_SPAWNERS, "all give up");
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->small);
+    EQ(begun, 1, "and nobody began");
+    free(f->each);
+} coir_end
+
 struct waited_twice {
     coir_frame_void;
     coir_no_args;
@@ -591,7 +688,9 @@ int main(void)
     EQ(ended, 22, "each member ended");
     EQ(run(coir_new(breeding)), 0, "members that spawn");
     root();
-    STOPS(leaves_open, "left_open ended with an open group of 0 tasks",
+    cleaning_up();
+    EQ(run(coir_new(many_spawners)), 0, "many that wait for a place");
+    STOPS(leaves_open, "left_open ended with an open group of 0 tasks, opened at",
           "a body that ends with an open group");
     STOPS(leaves_open, "test_group.c:", "and the place is named");
     STOPS(spawns_into_closed, "is spawned into a group that is not open here",
