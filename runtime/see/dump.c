@@ -125,7 +125,7 @@ static void print_group(FILE *to, const struct coir_group *g, int indent)
     unsigned n = 0;
 
     if (g->opener) {
-        fprintf(to, "%*sgroup of %u, opened at %s:%u by %s%s:\n", indent, "", g->live, g->site->file, g->site->line,
+        fprintf(to, "%*sgroup of %u, opened by %s%s:\n", indent, "", g->live,
                 g->opener->site ? g->opener->site->task : "a task", g->scope.cancelled ? ", cancelled" : "");
         indent += 2;
     }
