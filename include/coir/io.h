@@ -59,7 +59,8 @@ struct coir_read {
 };
 coir_export(coir_read);
 
-/* write(2). A peer that is gone is -EPIPE, never SIGPIPE. */
+/* write(2). A peer that is gone is -EPIPE, never SIGPIPE. A terminal that is blocking is O_NONBLOCK while the call is
+ * made. */
 struct coir_write {
     coir_frame(size_t);
     coir_args(int fd; const void *buf; size_t len;);

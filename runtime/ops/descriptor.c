@@ -16,7 +16,7 @@
 #include "runtime/base/nonblocking.h"
 #include "runtime/ops/op.h"
 
-enum { PIPE_PIECE = PIPE_BUF };          /* what a pipe that is ready to be written takes without blocking */
+enum { TERMINAL_PIECE = 4096 };          /* what is given to a terminal at once: others have a turn after it */
 
 static bool is_ready(int fd, short events)
 {
@@ -50,10 +50,11 @@ static int send_iov(int fd, const struct iovec *iov, int n)
     return coir_errno(sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/* writev that does not block: RWF_NOWAIT where that is known; of a blocking pipe or terminal no more
- * than fits. */
+/* writev that does not block: RWF_NOWAIT where that is known; a blocking terminal is ready when it has any room, and
+ * would then wait for the rest. */
 static int writev_now(int fd, const struct iovec *iov, int n)
 {
+    struct coir_nonblocking hold;
     ssize_t res = send_iov(fd, iov, n);
 
     if (res != -ENOTSOCK)
@@ -65,11 +66,29 @@ static int writev_now(int fd, const struct iovec *iov, int n)
         return coir_errno(res);
     if (!is_ready(fd, POLLOUT) || is_file(fd))
         return -EAGAIN;
-    for (int i = 0; i < n; i++) {
-        if (iov[i].iov_len)
-            return coir_errno(write(fd, iov[i].iov_base, iov[i].iov_len < PIPE_PIECE ? iov[i].iov_len : PIPE_PIECE));
-    }
-    return 0;
+    while (n > 1 && iov->iov_len == 0)
+        iov++, n--;
+    res = coir_nonblocking_begin(&hold, fd);
+    if (res)
+        return (int)res;
+    res = coir_errno(write(fd, iov->iov_base, iov->iov_len < TERMINAL_PIECE ? iov->iov_len : TERMINAL_PIECE));
+    coir_nonblocking_end(&hold);
+    return (int)res;
+}
+
+/* Whether it is a terminal. The ring, too, writes to one as soon as it has any room, and the shard's thread then waits
+ * in the kernel for whoever reads it. Looked at once, until the number is closed. */
+static bool is_terminal(int fd)
+{
+    struct coir_fd *e = fd < 0 ? NULL : coir_fd_get(&coir_plane_here()->fds, fd);
+    struct stat st;
+
+    if (!e)
+        return false;
+    if (!e->looked)
+        e->terminal = fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && isatty(fd);
+    e->looked = true;
+    return e->terminal;
 }
 
 /* ---- read ---- */
@@ -161,11 +180,23 @@ static const struct coir_io_kind write_kind = {
     .prepare = write_prepare,
 };
 
+/* The same without the ring. */
+static const struct coir_io_kind terminal_write_kind = {
+    .name = "coir_write",
+    .events = POLLOUT,
+    .attempt = write_attempt,
+};
+
+static const struct coir_io_kind *write_kind_of(int fd)
+{
+    return is_terminal(fd) ? &terminal_write_kind : &write_kind;
+}
+
 coir_step coir_write_resume(struct coir_task *t)
 {
     struct coir_write *op = (struct coir_write *)t;
 
-    if (t->state == 0 && !coir_op_begins(t, &op->io, &write_kind, op->fd,
+    if (t->state == 0 && !coir_op_begins(t, &op->io, write_kind_of(op->fd), op->fd,
                                          coir_check_buffer(t, op->fd, op->buf, op->len, "coir_write")))
         return COIR_PARK_;
     return coir_op_ends(t, &op->io, &op->result);
@@ -197,7 +228,7 @@ coir_step coir_write_all_resume(struct coir_task *t)
     bool begins = t->state != 1, more = t->state != 0 || write_all_checks(op);
 
     for (; more; begins = true) {
-        if (begins && !coir_io_begin_next(t, &op->io, &write_kind, op->fd))
+        if (begins && !coir_io_begin_next(t, &op->io, write_kind_of(op->fd), op->fd))
             return COIR_PARK_;
         more = !write_took(op);
         if (more && coir_op_gives_turn(t))
@@ -299,11 +330,17 @@ static const struct coir_io_kind writev_kind = {
     .prepare = writev_prepare,
 };
 
+static const struct coir_io_kind terminal_writev_kind = {
+    .name = "coir_writev",
+    .events = POLLOUT,
+    .attempt = writev_attempt,
+};
+
 coir_step coir_writev_resume(struct coir_task *t)
 {
     struct coir_writev *op = (struct coir_writev *)t;
 
-    if (t->state == 0 && !coir_op_begins(t, &op->io, &writev_kind, op->fd,
+    if (t->state == 0 && !coir_op_begins(t, &op->io, is_terminal(op->fd) ? &terminal_writev_kind : &writev_kind, op->fd,
                                          coir_check_iov(t, op->fd, op->iov, op->iovcnt, "coir_writev")))
         return COIR_PARK_;
     return coir_op_ends(t, &op->io, &op->result);

@@ -25,6 +25,7 @@ struct coir_fd {
     struct coir_io *waits;           /* operations in flight on it */
     struct coir_task *closer;        /* a coir_close that waits for them to end */
     bool seekable;                   /* it has been found to have positions */
+    bool looked, terminal;           /* whether it is a terminal has been looked at; it is one */
     struct coir_fd_guest *guest;
     bool known;                      /* epoll: a guess that it is registered */
     bool drained;                    /* uring: a guess that a receive will have to wait */

@@ -219,7 +219,7 @@ void coir_fd_forget(struct coir_plane *p, int fd)
 
     if (!e)
         return;
-    e->known = e->seekable = e->drained = false;
+    e->known = e->seekable = e->drained = e->looked = false;
     e->closer = NULL;
     e->closes++;
 }
