@@ -49,7 +49,7 @@ struct coir_reader {
     char *buffer;
     size_t size;                        /* of it, less a byte for a NUL */
     size_t begin, end;                  /* what is in it lies between */
-    struct coir_task *user;             /* the operation that waits, or NULL */
+    struct coir_task *user;             /* who waits in an operation on it, or NULL */
     int error;                          /* what the stream failed with for good, or 0 */
     bool owned;
 };

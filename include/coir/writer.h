@@ -39,7 +39,7 @@ struct coir_writer {
     char *buffer;
     size_t size;                        /* of it, less a byte for a NUL */
     size_t begin, end;                  /* what the stream has not taken lies between */
-    struct coir_task *user;             /* the operation that waits, or NULL */
+    struct coir_task *user;             /* who waits in an operation on it, or NULL */
     const struct coir_site *site;       /* of the last await that put something into it */
     int error;                          /* what the stream failed with for good, or 0 */
     bool owned;

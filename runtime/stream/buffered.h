@@ -38,6 +38,12 @@ static inline bool coir_error_lasts(int status)
 /* A buffer of `size` bytes, given or from the heap. 0, or a negative errno. */
 int coir_buffer_for(void **buffer, size_t size);
 
+/* Who waits when the operation `op` does: for messages that name the place. */
+static inline struct coir_task *coir_user_of(struct coir_task *op)
+{
+    return op->awaiter ? op->awaiter : op;
+}
+
 /* ---- readers ---- */
 
 static inline size_t coir_reader_has(const struct coir_reader *r)

@@ -20,7 +20,7 @@ static size_t next_write(struct coir_copy *f)
     const uint64_t left = f->count - f->result;
     const size_t has = coir_reader_has(f->reader);
 
-    f->reader->user = &f->task;
+    f->reader->user = coir_user_of(&f->task);
     return left < has ? (size_t)left : has;
 }
 

@@ -103,7 +103,7 @@ static void aim(struct coir_reader_fill *f)
         f->buf = r->buffer + r->end;
         f->len = r->size - r->end;
     }
-    r->user = f->task.awaiter;
+    r->user = coir_user_of(f->task.awaiter);
 }
 
 static void took(struct coir_reader_fill *f, int status)

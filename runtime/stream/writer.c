@@ -167,7 +167,7 @@ static int put_in(struct coir_put *f)
     const size_t n = fits ? left : w->size - w->end;
 
     if (left >= w->size && held(w) == 0) {
-        w->user = &f->task;
+        w->user = coir_user_of(&f->task);
         return PAST_IT;
     }
     if (n)
@@ -175,7 +175,7 @@ static int put_in(struct coir_put *f)
     f->result += n;
     if (fits)
         return ALL_IN;
-    w->user = &f->task;
+    w->user = coir_user_of(&f->task);
     return HELD_FIRST;
 }
 
@@ -213,7 +213,7 @@ coir_body(coir_flush, f) {
     }
     if (held(f->writer) == 0)
         coir_return(f, 0);
-    f->writer->user = &f->task;
+    f->writer->user = coir_user_of(&f->task);
     coir_await(f, &f->write, coir_stream_write_all, .stream = f->writer->stream,
                .buf = f->writer->buffer + f->writer->begin, .len = held(f->writer));
     f->result = f->write.result;
@@ -237,7 +237,7 @@ coir_body(coir_make_room, f) {
         if (room)
             coir_fail(f, room < 0 ? room : 0);
     }
-    f->writer->user = &f->task;
+    f->writer->user = coir_user_of(&f->task);
     coir_await(f, &f->write, coir_stream_write_all, .stream = f->writer->stream,
                .buf = f->writer->buffer + f->writer->begin, .len = held(f->writer));
     wrote_held(f->writer, f->write.result, coir_status(&f->write));
