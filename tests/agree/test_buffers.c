@@ -19,6 +19,7 @@ union operation {
     struct coir_recv recv;
     struct coir_recv_exact recv_exact;
     struct coir_recvmsg recvmsg;
+    struct coir_recvfrom recvfrom;
     struct coir_read read;
     struct coir_readv readv;
     struct coir_accept accept;
@@ -28,12 +29,13 @@ union operation {
     struct coir_readdir readdir;
 };
 
-enum how { RECV, RECV_EXACT, RECVMSG, READ, READV, ACCEPT, PREAD, PREADV, STATX, READDIR, HOWS };
+enum how { RECV, RECV_EXACT, RECVMSG, RECVFROM, READ, READV, ACCEPT, PREAD, PREADV, STATX, READDIR, HOWS };
 
 static const struct how_ { const char *name; enum fixture fixture; enum act late; } hows[HOWS] = {
     [RECV] = { "recv", TCP, SEND5 },
     [RECV_EXACT] = { "recv_exact", UNIX, SEND5 },
     [RECVMSG] = { "recvmsg", TCP, SEND5 },
+    [RECVFROM] = { "recvfrom and its address", UDP_APART, SEND5 },
     [READ] = { "read", INFLOW, SEND5 },
     [READV] = { "readv", UNIX, SEND5 },
     [ACCEPT] = { "accept's address", LISTENER, CONNECT },
@@ -70,6 +72,9 @@ coir_body(waits, f) {
         AWAIT(recv_exact, coir_recv_exact, .fd = f->fd, .buf = f->p->buf, .len = BYTES);
     else if (f->how == RECVMSG)
         AWAIT(recvmsg, coir_recvmsg, .fd = f->fd, .msg = &f->p->msg);
+    else if (f->how == RECVFROM)
+        AWAIT(recvfrom, coir_recvfrom, .fd = f->fd, .buf = f->p->buf, .len = BYTES, .addr = &f->p->addr,
+              .addrlen = &f->p->addrlen);
     else if (f->how == READ)
         AWAIT(read, coir_read, .fd = f->fd, .buf = f->p->buf, .len = BYTES);
     else if (f->how == READV)
