@@ -84,7 +84,8 @@ COIR_API struct coir_signals *coir_signals_open_(const struct coir_site *site, .
 COIR_API unsigned coir_signals_close(struct coir_signals *s);
 
 /*
- * Waits for the next signal of a subscription. Of several numbers that came first that whose last one is the oldest.
+ * Waits for the next signal of a subscription: of several numbers the one that came first, as far as the shard has
+ * seen it; of what came within one turn of its loop, that whose last one is the oldest.
  * Tasks that wait on one subscription are served in order, each signal goes to one. A signal that came wins over
  * cancellation.
  *   -EFAULT     `signals` is NULL

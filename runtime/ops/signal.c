@@ -22,6 +22,7 @@ enum { MOST = 64 };
 struct subscribed {
     int number;
     uint32_t told;                       /* of the process's count */
+    uint64_t since;                      /* the order of the first that was seen and is not told yet; 0: none was */
 };
 
 struct coir_signals {
@@ -38,26 +39,37 @@ static struct coir_signal_next *waiter_of(struct coir_link *link)
     return coir_container_of(link, struct coir_signal_next, link);
 }
 
-/* Tells of what came: false, nothing did. */
-static bool take(struct coir_signals *s, struct coir_signal *out)
+/* Notes what came since the last look. The process knows of a number's last signal only when it came: so it is looked
+ * at with every letter, whether somebody waits or not. */
+static void look(struct coir_signals *s)
 {
-    struct coir_caught oldest = { .order = UINT64_MAX }, now;
-    struct subscribed *of = NULL;
+    struct coir_caught now;
 
     for (unsigned i = 0; i < s->n; i++) {
-        if (coir_caught_count(s->to[i].number) == s->to[i].told)
+        if (s->to[i].since || coir_caught_count(s->to[i].number) == s->to[i].told)
             continue;
         coir_caught(s->to[i].number, &now);
-        if (of && now.order >= oldest.order)
-            continue;
-        of = &s->to[i];
-        oldest = now;
+        s->to[i].since = now.order;
+    }
+}
+
+/* Tells of what came first: false, nothing did. */
+static bool take(struct coir_signals *s, struct coir_signal *out)
+{
+    struct subscribed *of = NULL;
+    struct coir_caught now;
+
+    look(s);
+    for (unsigned i = 0; i < s->n; i++) {
+        if (s->to[i].since && (!of || s->to[i].since < of->since))
+            of = &s->to[i];
     }
     if (!of)
         return false;
-    *out = (struct coir_signal){ of->number, oldest.count - of->told, oldest.code, oldest.pid, oldest.uid,
-                                 oldest.value };
-    of->told = oldest.count;
+    coir_caught(of->number, &now);
+    *out = (struct coir_signal){ of->number, now.count - of->told, now.code, now.pid, now.uid, now.value };
+    of->told = now.count;
+    of->since = 0;
     return true;
 }
 
@@ -76,6 +88,7 @@ static void caught(struct coir_catcher *c)
     struct coir_signals *s = coir_container_of(c, struct coir_signals, catcher);
     struct coir_link *link;
 
+    look(s);
     while ((link = coir_list_first(&s->waiters)) && take(s, &waiter_of(link)->result))
         goes_on(waiter_of(link), 0);
 }
@@ -189,7 +202,7 @@ static int subscribe(struct coir_signals *s, const int *numbers, unsigned n)
     int err = 0;
 
     for (s->n = 0; s->n < n; s->n++) {
-        s->to[s->n] = (struct subscribed){ numbers[s->n], coir_caught_count(numbers[s->n]) };
+        s->to[s->n] = (struct subscribed){ numbers[s->n], coir_caught_count(numbers[s->n]), 0 };
         err = coir_catch(numbers[s->n]);
         if (err)
             break;

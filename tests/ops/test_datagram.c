@@ -137,6 +137,7 @@ coir_body(asks, f) {
     f->peer = MUST(coir_bind(f->server, NULL));
     f->fd = MUST(coir_bind(f->client, NULL));
     f->len = sizeof f->at;
+    memset(&f->at, 0, sizeof f->at);
     MUST(getsockname(f->peer, (struct sockaddr *)&f->at, &f->len));
     if (f->mapped) {                     /* the server is bound to everything: one of its addresses */
         const struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port_of(f->peer)),
@@ -155,7 +156,8 @@ coir_body(asks, f) {
     MEM_EQ(f->buf, "ello", 4, "%s: those", f->server);
     OK(!f->recv.truncated, "%s: whole", f->server);
     if (!f->mapped)
-        OK(f->fromlen == coir_address_len(&f->at) && !memcmp(&f->from, &f->at, f->fromlen), "%s: from there", f->server);
+        OK(f->fromlen == coir_address_len(&f->at) && !memcmp(&f->from, &f->at, f->fromlen), "%s: from there",
+           f->server);
     coir_try(f, &f->send, coir_sendto, .fd = f->fd, .buf = "x", .len = 1, .addr = (struct sockaddr *)&f->from,
              .addrlen = f->fromlen);
     coir_try(f, &f->recv, coir_recvfrom, .fd = f->fd, .buf = f->buf, .len = sizeof f->buf);

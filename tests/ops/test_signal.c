@@ -52,8 +52,8 @@ struct told {
     struct coir_signals *signals, *also;
     struct coir_signal came;
     struct coir_signal_next next;
+    struct coir_sleep sleep;
     pid_t pid;
-    int status;
 };
 static coir_declare(told);
 
@@ -112,6 +112,16 @@ coir_body(told, f) {
     EQ(f->came.pid, self, "from here");
     EQ(coir_signals_try_next(f->signals, &f->came), -EAGAIN, "and no more");
 
+    kill(self, SIGUSR2);
+    coir_try(f, &f->sleep, coir_sleep, .ns = 1);
+    kill(self, SIGUSR1);
+    kill(self, SIGUSR2);
+    coir_get(f, f->came, &f->next, coir_signal_next, .signals = f->signals);
+    EQ(f->came.number, SIGUSR2, "what came first is told first");
+    EQ(f->came.count, 2, "with what came of it later");
+    coir_get(f, f->came, &f->next, coir_signal_next, .signals = f->signals);
+    EQ(f->came.number, SIGUSR1, "then what came in between");
+
     f->pid = queued(SIGRTMIN + 3, 4711);
     coir_get(f, f->came, &f->next, coir_signal_next, .signals = f->signals);
     EQ(f->came.number, SIGRTMIN + 3, "a real-time signal");
@@ -125,17 +135,35 @@ coir_body(told, f) {
     EQ(f->came.code, SI_KERNEL, "says so");
     EQ(f->came.pid, 0, "and has no sender");
 
+    coir_finally(f) {
+        coir_signals_close(f->signals);
+        coir_signals_close(f->also);
+    }
+} coir_end
+
+struct childs_end {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_signals *signals;
+    struct coir_signal came;
+    struct coir_signal_next next;
+    pid_t pid;
+    int status;
+};
+static coir_declare(childs_end);
+
+coir_body(childs_end, f) {
+    f->signals = coir_signals_open(SIGCHLD);
     f->pid = fork();
     if (f->pid == 0)
         _exit(7);
     f->came = (struct coir_signal){ 0 };
     while (f->came.pid != f->pid)
-        coir_get(f, f->came, &f->next, coir_signal_next, .signals = f->also);
+        coir_get(f, f->came, &f->next, coir_signal_next, .signals = f->signals);
     EQ(f->came.value.sival_int, 7, "a child's exit status");
     waitpid(f->pid, &f->status, 0);
     coir_finally(f) {
         coir_signals_close(f->signals);
-        coir_signals_close(f->also);
     }
 } coir_end
 
@@ -626,6 +654,7 @@ int main(void)
     OK(!coir_signals_open(SIGUSR1) && errno == EINVAL, "no subscription where there is no shard");
     EQ(run(coir_new(refused)), 0, "what cannot be had");
     EQ(run(coir_new(told)), 0, "what is told");
+    EQ(run(coir_new(childs_end)), 0, "a child's end");
     EQ(run(coir_new(ends)), 0, "how it ends");
     EQ(run(coir_new(manners)), 0, "manners");
     EQ(run(coir_new(children)), 0, "children");

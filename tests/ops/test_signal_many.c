@@ -23,6 +23,11 @@ struct counts {
 };
 static coir_declare(counts);
 
+static void count(const struct counts *f, const struct coir_signal *came)
+{
+    *(came->number == SIGRTMIN ? f->queued : f->plain) += came->count;
+}
+
 coir_body(counts, f) {
     f->signals = coir_signals_open(SIGRTMIN, SIGUSR1, SIGTERM);
     if (!f->signals)
@@ -32,8 +37,10 @@ coir_body(counts, f) {
         coir_try(f, &f->next, coir_signal_next, .signals = f->signals);
         if (f->next.result.number == SIGTERM)
             break;
-        *(f->next.result.number == SIGRTMIN ? f->queued : f->plain) += f->next.result.count;
+        count(f, &f->next.result);
     }
+    while (coir_signals_try_next(f->signals, &f->next.result) == 0)      /* of those that were still under way */
+        count(f, &f->next.result);
     coir_finally(f) {
         coir_signals_close(f->signals);
     }
@@ -105,7 +112,8 @@ coir_body(all, f) {
         else
             EQ(f->queued[f->i], STORM, "shard %u was told of every queued one", f->i);
         OK(f->plain[f->i] > 0 && f->plain[f->i] <= STORM, "shard %u: of %u others", f->i, f->plain[f->i]);
-        EQ(f->plain[f->i], f->plain[0], "shard %u: as many as the first", f->i);
+        /* each thread may have been in the middle of one when the end was told */
+        OK(abs((int)f->plain[f->i] - (int)f->plain[0]) <= SHARDS, "shard %u: as many as the first", f->i);
     }
     coir_finally(f) {
         close(f->go[0]);
