@@ -122,11 +122,12 @@ coir_export(coir_tls_handshake);
  * The four operations of coir/stream.h do on it what they do on any, and:
  *
  *   coir_stream_read       the result is 0 when the peer has said goodbye (close_notify), and never because its
- *                          connection broke. Cancelled, it has lost nothing: the next one goes on. It sends what the
- *                          protocol wants answered only when that does not wait; otherwise the next write does.
+ *                          connection broke. Cancelled, it has lost nothing: the next one goes on. While it waits,
+ *                          and nobody writes, it sends what the protocol wants answered and what a cancelled write
+ *                          has left.
  *   coir_stream_write_all  the result counts what was encrypted. Cancelled, up to 64 KiB of that may not be sent yet:
- *                          it is sent first by the next write, shutdown or close, so go on behind `result`, and do
- *                          not write the same again. -EPIPE after a shutdown.
+ *                          it is sent by a read that waits, or first by the next write, shutdown or close. So go on
+ *                          behind `result`, and do not write the same again. -EPIPE after a shutdown.
  *   coir_stream_shutdown   says goodbye, after what was written. The socket stays open both ways.
  *   coir_stream_close      says goodbye if nobody did and no write is under way, waiting at most a second for the
  *                          socket to take it; in a cancelled scope not at all. What must arrive is followed by a

@@ -370,10 +370,17 @@ void coir_tls_push(struct coir_tls_connection *c)
         n = send(c->fd, c->flying.buf + c->flying.at, left_of(&c->flying), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && errno != EAGAIN)
+            coir_tls_sent(c, -errno, 0); /* who writes next is told */
         if (n <= 0)
-            return;                      /* who sends next will be told why */
+            return;
         coir_tls_sent(c, 0, (size_t)n);
     }
+}
+
+bool coir_tls_owes(const struct coir_tls_connection *c)
+{
+    return !c->writing && !c->write_status && (left_of(&c->flying) || left_of(&c->pending));
 }
 
 void coir_tls_drain(struct coir_tls_connection *c)

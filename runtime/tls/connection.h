@@ -83,6 +83,8 @@ bool coir_tls_load(struct coir_tls_connection *c);
 int coir_tls_sent(struct coir_tls_connection *c, int status, size_t n);
 /* Sends what the socket takes without waiting, unless somebody sends. */
 void coir_tls_push(struct coir_tls_connection *c);
+/* Whether something is to be sent, and nobody is there who does it. */
+bool coir_tls_owes(const struct coir_tls_connection *c);
 /* Receives and drops what has arrived, so that closing does not reset the connection. */
 void coir_tls_drain(struct coir_tls_connection *c);
 

@@ -11,6 +11,7 @@
 #include <coir/shard.h>
 #include <fcntl.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
 #include <string.h>
 
 #include "runtime/tls/connection.h"
@@ -131,11 +132,16 @@ struct tls_read {
     struct coir_tls_connection *c;
     ssize_t n;
     int err;
-    struct coir_recv recv;
+    bool owes;
+    union {
+        struct coir_recv recv;
+        struct coir_poll poll;
+    };
 };
 static coir_declare(tls_read);
 _Static_assert(sizeof(struct tls_read) <= sizeof(struct coir_stream_read), "it lies in the public frame");
 
+/* As long as something is to be sent and nobody writes, it waits for the socket to take something, too. */
 coir_body(tls_read, f) {
     f->err = begin(f->stream, COIR_TLS_READS, &f->c);
     if (f->err < 0 || f->len == 0)
@@ -147,7 +153,16 @@ coir_body(tls_read, f) {
         coir_tls_push(f->c);
         if (f->n != -EAGAIN)
             break;
-        coir_await(f, &f->recv, coir_recv, .fd = f->c->fd, .buf = f->c->in.buf, .len = f->c->in.size);
+        f->owes = coir_tls_owes(f->c);
+        if (f->owes) {
+            coir_await(f, &f->poll, coir_poll, .fd = f->c->fd, .events = POLLIN | POLLOUT);
+            if (f->c->closed || coir_status(&f->poll) < 0)
+                coir_fail(f, f->c->closed ? -ECANCELED : coir_status(&f->poll));
+        }
+        coir_await(f, &f->recv, coir_recv, .fd = f->c->fd, .buf = f->c->in.buf, .len = f->c->in.size,
+                   .flags = f->owes ? MSG_DONTWAIT : 0);
+        if (f->owes && coir_status(&f->recv) == -EAGAIN && !f->c->closed)
+            continue;                    /* nothing came, but the socket takes something */
         f->err = coir_tls_arrived(f->c, coir_status(&f->recv), f->recv.result);
         if (f->err < 0)
             coir_fail(f, f->err);

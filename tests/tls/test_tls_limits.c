@@ -117,6 +117,80 @@ coir_body(late, f) {
     free(f->buf);
 } coir_end
 
+/* What a cancelled write has left is sent while somebody reads: its peer answers when it has all. */
+struct answers {
+    coir_frame_void;
+    coir_args(struct coir_tls *tls; size_t *n; const size_t *total;);
+    unsigned char buf[4096];
+    struct coir_sleep sleep;
+    struct coir_stream_read read;
+    struct coir_stream_write_all write;
+};
+static coir_declare(answers);
+
+coir_body(answers, f) {
+    coir_try(f, &f->sleep, coir_sleep, .ns = COIR_S);
+    for (*f->n = 0; *f->n < *f->total; *f->n += f->read.result) {
+        TLS_READ(&f->read, f->tls, f->buf, sizeof f->buf);
+        coir_check(f, &f->read);
+        if (f->read.result == 0)
+            coir_fail(f, ENODATA);
+    }
+    TLS_WRITE(&f->write, f->tls, "all", 3);
+    coir_check(f, &f->write);
+} coir_end
+
+struct asker {
+    coir_frame_void;
+    coir_args(struct coir_tls *tls; char *buf;);
+    struct coir_stream_read read;
+};
+static coir_declare(asker);
+
+coir_body(asker, f) {
+    TLS_READ(&f->read, f->tls, f->buf, 3);
+    coir_check(f, &f->read);
+} coir_end
+
+struct owing {
+    coir_frame_void;
+    coir_args(struct coir_tls_context *client; struct coir_tls_context *server;);
+    struct ends e;
+    unsigned char *buf;
+    char answer[4];
+    size_t n;
+    struct coir_scope scope;
+    struct coir_stream_write_all write;
+    struct coir_stream_read read;
+    struct answers answers;
+    struct asker asker;
+    struct coir_task *kids[2];
+    struct coir_combine all;
+    struct coir_stream_close close;
+};
+static coir_declare(owing);
+
+coir_body(owing, f) {
+    f->buf = HAVE(calloc(1, LARGE));
+    coir_try(f, &f->e, ends, .client_context = f->client, .server_context = f->server, .host = "localhost",
+             .kind = UNIX_BLOCKING);
+    make_narrow(UNIX_BLOCKING, f->e.fds);
+    coir_within(f, &f->scope, coir_now() - 1, &f->write, coir_stream_write_all, .stream = &f->e.client.stream,
+                .buf = f->buf, .len = LARGE);
+    coir_within(f, &f->scope, coir_now() - 1, &f->read, coir_stream_read, .stream = &f->e.client.stream,
+                .buf = f->answer, .len = 3);
+    EQ(coir_status(&f->read), -ETIMEDOUT, "a read with a deadline, and something left to send");
+    f->kids[0] = coir_make(&f->answers, answers, .tls = &f->e.server, .n = &f->n, .total = &f->write.result);
+    f->kids[1] = coir_make(&f->asker, asker, .tls = &f->e.client, .buf = f->answer);
+    coir_all(f, &f->all, f->kids, 2);
+    EQ(coir_status(&f->all), 0, "a read sends what a cancelled write has left");
+    EQ(f->n, f->write.result, "all of it, and no more");
+    MEM_EQ(f->answer, "all", 3, "and has the answer");
+    TLS_CLOSE(&f->close, &f->e.server);
+    TLS_CLOSE(&f->close, &f->e.client);
+    free(f->buf);
+} coir_end
+
 /* ---- a handshake ---- */
 
 struct shakes {
@@ -224,6 +298,7 @@ int main(void)
     RUN(coir_new(stuck, .client = client, .server = server), "a socket that takes nothing");
     RUN(coir_new(stuck, .client = client, .server = server, .cancelled = true), "the same in a cancelled scope");
     RUN(coir_new(late, .client = client, .server = server), "a peer that reads late");
+    RUN(coir_new(owing, .client = client, .server = server), "a read that owes");
     RUN(coir_new(shakes, .context = client, .host = "localhost"), "close under a client's handshake");
     RUN(coir_new(shakes, .context = server), "close under a server's handshake");
     RUN(coir_new(flood, .client = client, .server = server), "a peer that never reads");
