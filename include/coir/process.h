@@ -51,7 +51,7 @@ enum {
  *
  *   program      the file, if it is not argv[0]
  *   env          its environment, "NAME=value", ended by NULL. NULL: this program's, not to be changed meanwhile
- *   cwd          its working directory. NULL: this program's
+ *   cwd          its working directory, from which a relative path of the file is seen, too. NULL: this program's
  *   in, out, err its standard streams: .out = COIR_STDIO_PIPE, .err = COIR_STDIO_FD(f->log)
  *   exact        the file is a path as it stands; else one without a slash is looked for in the folders of this
  *                program's PATH
@@ -147,9 +147,9 @@ COIR_API int coir_process_kill(struct coir_process *process, int signal);
  * *process is COIR_NO_PROCESS but for pid, ended, status and exit. One that has ended, or was closed before, or is
  * COIR_NO_PROCESS, it leaves at once.
  *
- * Always done to its end, in a cancelled scope too; there the grace is at most what coir_finally has. It waits as long
- * as the kernel needs to kill: for a program that hangs in a dead disk, that may be for ever. With virtual time the
- * grace is over at once, unless something keeps the shard busy. Status 0; -EINVAL on another shard.
+ * Always done to its end, in a cancelled scope too; there the grace is at most what coir_finally has. It waits until
+ * the program is gone, which may be never for one that hangs in a dead disk, or that has become another user's. With
+ * virtual time the grace is over at once, unless something keeps the shard busy. Status 0; -EINVAL on another shard.
  */
 struct coir_process_close {
     coir_frame_void;
@@ -160,6 +160,7 @@ struct coir_process_close {
         struct coir_process_wait wait;
         struct coir_sleep sleep;
     };
+    void *spare_[4];
 };
 coir_export(coir_process_close);
 
@@ -203,6 +204,7 @@ struct coir_process_run {
         struct coir_combine all;
         struct coir_process_close close;
     };
+    void *spare_[4];
 };
 coir_export(coir_process_run);
 

@@ -511,15 +511,28 @@ coir_body(coir_process_close, f) {
     }
 } coir_end
 
-/* ---- the end of a shard ---- */
+/* ---- what the shard says of them ---- */
+
+static void print_place(FILE *to, const struct coir_child *c)
+{
+    fprintf(to, "started at %s:%u (task %s)\n", c->site ? c->site->file : "?", c->site ? c->site->line : 0,
+            c->site ? c->site->task : "?");
+}
+
+void coir_children_dump(FILE *to, const struct coir_shard *s)
+{
+    for (const struct coir_child *c = s->children; c; c = c->next) {
+        fprintf(to, "  program %d (%s), fd %d, ", (int)c->pid, c->name, c->pidfd);
+        print_place(to, c);
+    }
+}
 
 static void end_child(struct coir_child *c)
 {
     siginfo_t info;
 
-    fprintf(stderr, "coir: program %d (%s) was never closed%s; it was started at %s:%u (task %s)\n", (int)c->pid,
-            c->name, c->reaped ? "" : ", and is killed", c->site ? c->site->file : "?", c->site ? c->site->line : 0,
-            c->site ? c->site->task : "?");
+    fprintf(stderr, "coir: program %d (%s) was never closed, and is killed; it was ", (int)c->pid, c->name);
+    print_place(stderr, c);
     if (c->group)
         kill(-c->pid, SIGKILL);
     syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);

@@ -8,6 +8,8 @@
 
 #include <coir/process.h>
 
+#include <stdio.h>
+
 #include "runtime/task/home.h"
 
 /* On its shard only. In the list from when it has been made to when it is reaped and its pidfd closed. */
@@ -41,5 +43,8 @@ struct coir_plan {
 /* Makes the child, and returns when it is the program, or is not: 0, *pid and *pidfd; or a negative errno, and
  * plan->failed, and no child. Blocks. On a thread with every signal blocked. */
 int coir_process_make(struct coir_plan *plan, pid_t *pid, int *pidfd);
+
+/* A line for each program of the shard that nobody has left. */
+void coir_children_dump(FILE *to, const struct coir_shard *s);
 
 #endif

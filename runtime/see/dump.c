@@ -13,6 +13,7 @@
 #include <coir/time.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/ops/process.h"
 #include "runtime/ops/signal.h"
 #include "runtime/plane/plane.h"
 #include "runtime/shard/run.h"
@@ -155,4 +156,5 @@ void coir_dump(FILE *to)
         fprintf(to, "  awaited by shard %u\n", g->home);
         print_chain(to, g->task, NULL, 4);
     }
+    coir_children_dump(to, s);
 }

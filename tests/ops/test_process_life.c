@@ -281,6 +281,7 @@ static coir_declare(careless);
 
 coir_body(careless, f) {
     coir_await(f, &f->u.start, coir_process_start, .process = &f->p, .argv = sleeper); *f->line = __LINE__;
+    coir_dump(stderr);
     coir_await(f, &f->u.start, coir_process_start, .process = &f->p, .argv = quick);
     coir_await(f, &f->u.wait, coir_process_wait, .process = &f->p);
 } coir_end
@@ -288,7 +289,7 @@ coir_body(careless, f) {
 static void never_closed(void)
 {
     const int kept = fcntl(2, F_DUPFD_CLOEXEC, 3), file = open("said", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    char said[512] = "", expected[64];
+    char said[1024] = "", expected[64];
     int line = 0;
 
     dup2(file, 2);
@@ -300,6 +301,7 @@ static void never_closed(void)
     EQ(status, 0, "it ended well");
     snprintf(expected, sizeof expected, "test_process_life.c:%d (task careless)\n", line);
     OK(strstr(said, "(sleep) was never closed, and is killed") && strstr(said, expected), "with the place: %s", said);
+    OK(strstr(said, " (sleep), fd "), "it is in the dump: %s", said);
     OK(!strstr(said, "true"), "one that was waited for holds nothing");
 }
 
