@@ -17,12 +17,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/assert.h"
 #include "runtime/ops/process.h"
 
 #if defined(__has_attribute) && __has_attribute(disable_sanitizer_instrumentation)
 #define IN_CHILD __attribute__((disable_sanitizer_instrumentation))
 #else
 #define IN_CHILD __attribute__((no_sanitize("address", "thread", "undefined")))
+#endif
+
+#if COIR_TSAN
+/* The sanitizer's own clone takes every child for a copy of this process, and this one shares its memory. */
+int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
+#define clone __clone
 #endif
 
 enum { STACK = 32 * 1024, SIGNALS = 64 };

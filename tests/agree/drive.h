@@ -33,6 +33,7 @@ static void make_world(struct world *w, const struct case_ *c)
     w->offset = row->offset;
     w->deadline = row->deadline;
     w->text = row->text;
+    memcpy(w->argv, ((char *[4]){ (char *)"sh", (char *)"-c", (char *)row->text }), sizeof w->argv);
     w->to = row->null ? NULL : w->buf;
     char *const from = row->text && !strcmp(row->text, "hello") ? (char *)row->text : w->buf;
     w->iov[0] = (struct iovec){ from, 2 };

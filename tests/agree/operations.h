@@ -157,4 +157,8 @@ NUMBER(coir_readdir, .fd = W->fd, .buf = W->to, .len = W->len)
 /* offload.h */
 NUMBER(coir_offload, .pool = W->text, .fn = W->to ? answer : NULL, .arg = W->flags ? W : NULL)
 
+/* process.h: a shell runs the text */
+OPERATION(coir_process_run, (int64_t)f->op.result.out_len, .argv = W->argv, .out = W->to, .out_len = W->len,
+          .grace = -1)
+
 #endif

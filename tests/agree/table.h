@@ -601,6 +601,25 @@ static const struct row coir_offload_rows[] = {
     { "NULL", NOTHING, .null = true, .status = -EFAULT },
 };
 
+/* ---- process.h ---- */
+
+#define LONG .text = "printf hello; exec sleep 1000"
+static const struct row coir_process_run_rows[] = {
+    { "success", NOTHING, .len = ROOM, .text = "printf hello", TAKES },
+    { "it fails", NOTHING, .len = ROOM, .text = "printf hello; exit 3", TAKES },
+    { "just room enough", NOTHING, .len = 5, .text = "printf hello", TAKES },
+    { "too little room", NOTHING, .len = 2, .text = "printf hello", .status = -EMSGSIZE, .result = 2, .buf = "he" },
+    { "too little room, and it runs on", NOTHING, .len = 2, LONG, .status = -EMSGSIZE, .result = 2, .buf = "he" },
+    { "it leaves somebody behind", NOTHING, .len = ROOM, .text = "printf hello; sleep 0.05 &", TAKES },
+    { "cancelled before", NOTHING, .len = ROOM, LONG, .when = BEFORE, .status = -ECANCELED },
+    { "cancelled at once", NOTHING, .len = ROOM, .text = "sleep 1000", .when = QUICKLY, .status = -ECANCELED },
+    { "cancelled", NOTHING, .len = ROOM, .text = "sleep 1000", .when = DURING, .status = -ECANCELED },
+    { "cancelled when it has ended", NOTHING, .len = ROOM, .text = "printf hello", .when = ENDED, TAKES },
+    { "deadline", NOTHING, .len = ROOM, .text = "sleep 1000", .deadline = SOON, .status = -ETIMEDOUT },
+    { "deadline in the past", NOTHING, .len = ROOM, LONG, .deadline = PAST, .status = -ETIMEDOUT },
+    { "NULL", NOTHING, .len = ROOM, LONG, .null = true, .status = -EFAULT },
+};
+
 /* ---- all of them ---- */
 
 struct operation {
@@ -625,11 +644,13 @@ static const struct operation operations[] = {
     TABLED(coir_pread_exact),
     TABLED(coir_pwrite_all), TABLED(coir_preadv), TABLED(coir_pwritev), TABLED(coir_fsync), TABLED(coir_fdatasync),
     TABLED(coir_fallocate), TABLED(coir_ftruncate), TABLED(coir_readdir), TABLED(coir_offload), TABLED(coir_select),
+    TABLED(coir_process_run),
 };
 
 /* Not in the table, and why. */
 static const char *const exempt[] = {
     "coir_connect_once",             /* private: a part of coir_connect */
+    "coir_process_start", "coir_process_wait", "coir_process_close",     /* parts of coir_process_run */
 };
 
 #endif

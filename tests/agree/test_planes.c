@@ -140,7 +140,7 @@ static void check_line(const char *line, const char *header)
 
 static void check_headers(void)
 {
-    static const char *const headers[] = { "io", "net", "listen", "lend", "fs", "offload" };
+    static const char *const headers[] = { "io", "net", "listen", "lend", "fs", "offload", "process" };
     const char *const source = getenv("COIR_SOURCE");
     char path[512], line[512];
 

@@ -73,6 +73,7 @@ struct world {
     int flags;
     int64_t offset, deadline;
     const char *text;                /* a path, or whatever is named */
+    char *argv[4];                   /* a shell that runs it */
     void *to;                        /* buf, or NULL */
     int status;
     int64_t result;
