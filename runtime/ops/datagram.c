@@ -159,18 +159,9 @@ static bool pauses(struct coir_sendto *op)
 /* The end of a pause: once more, also where it was cancelled, since there may be room now. As coir_io_begin. */
 static bool tries_again(struct coir_sendto *op)
 {
-    const bool cancelled = op->io.res < 0;
-
-    if (!coir_fd_is_still(op->fd, op->closes)) {
-        op->io.res = -ECANCELED;
-        return true;
-    }
-    if (!cancelled)
+    if (coir_fd_is_still(op->fd, op->closes))
         return coir_io_begin(&op->task, &op->io, &named_kind, op->fd);
-    op->io.res = coir_io_attempt(&named_kind, &op->task);
-    if (op->full)
-        op->io.res = -ECANCELED;
-    op->full = false;
+    op->io.res = -ECANCELED;
     return true;
 }
 
