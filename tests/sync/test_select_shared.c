@@ -367,6 +367,58 @@ coir_body(descriptor, f) {
     END(f);
 } coir_end
 
+/* ---- in coir_finally, on the background queue, from another shard's await ---- */
+
+struct last_wish {
+    coir_frame_void;
+    coir_args(struct chosen *out; bool background;);
+    struct coir_sleep sleep;
+    struct coir_select select;
+};
+static coir_declare(last_wish);
+
+coir_body(last_wish, f) {
+    coir_background(f, f->background);
+    coir_await(f, &f->sleep, coir_sleep, .ns = 1000 * COIR_S);
+    coir_finally(f) {
+        coir_await(f, &f->select, coir_select, .arms = f->out->arms, .n = 5);
+        f->out->status = coir_status(&f->select);
+        f->out->which = f->select.result;
+        f->out->ended = ++endings;
+    }
+} coir_end
+
+DRIVER(shielded,);
+
+coir_body(shielded, f) {
+    BEGIN(f);
+    for (f->i = 0; f->i < 6; f->i++) {
+        if (f->i)
+            coir_group_open(f, &f->group);
+        coir_cell_init(&f->cell);
+        fill(&f->one, &f->a, f->x, f->y, &f->cell);
+        f->one.ended = 0;
+        coir_arm_until(&f->one.arms[4], coir_now() + COIR_S);
+        coir_spawn(&f->group, coir_new(last_wish, .out = &f->one, .background = f->i % 2));
+        REST(f);
+        coir_group_cancel(&f->group);
+        REST(f);
+        waits(&f->one, "cancelled, but in its coir_finally");
+        f->item[0] = 3;
+        if (f->i / 2 == 0)
+            EQ(coir_channel_try_send(&f->a, &f->item[0]), 0, "here");
+        else if (f->i / 2 == 1)
+            ELSEWHERE({ SEND, f->x, 4, 0 });
+        coir_await(f, &f->sleep, coir_sleep, .ns = 2 * COIR_S);
+        chose(&f->one, f->i / 2 == 0 ? 0 : f->i / 2 == 1 ? 1 : 4, 0, "shielded");
+        coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+        OK(coir_cell_revoke(&f->cell), "the cell is free");
+    }
+    coir_channel_destroy(&f->a);
+    coir_xchan_free(f->x);
+    coir_xchan_free(f->y);
+} coir_end
+
 /* ---- nobody outside is counted any more: a deadlock is seen ---- */
 
 DRIVER(stuck,);
@@ -395,6 +447,7 @@ enum { SHARDS = 3, CHANNELS = 3, TASKS = 6, ROUNDS = 2000 / SCALE, THREADS = 2 }
 
 static struct {
     struct coir_xchan *x[CHANNELS];
+    struct coir_channel local[SHARDS];               /* each of one shard */
     long sent, received, sum_sent, sum_received;     /* atomic */
     long completed, seen, revoked;                   /* atomic: of cells */
     long next;                                       /* atomic: item */
@@ -435,12 +488,14 @@ static void set_out(struct member *f)
     f->n = way == NEITHER ? 0 : 1 + draw(&f->random) % 3;
     for (size_t i = 0; i < f->n; i++) {
         struct coir_xchan *x = storm.x[draw(&f->random) % CHANNELS];
-        if (way == SENDS || (way == EITHER && draw(&f->random) % 2)) {
+        struct coir_channel *local = draw(&f->random) % 4 ? NULL : &storm.local[f->id / TASKS];
+        const bool sends = way == SENDS || (way == EITHER && draw(&f->random) % 2);
+        if (sends)
             f->item[i] = __atomic_add_fetch(&storm.next, 1, __ATOMIC_RELAXED);
-            coir_arm_xsend(&f->arms[i], x, &f->item[i]);
-        } else {
-            coir_arm_xrecv(&f->arms[i], x, &f->item[i]);
-        }
+        if (local)
+            sends ? coir_arm_send(&f->arms[i], local, &f->item[i]) : coir_arm_recv(&f->arms[i], local, &f->item[i]);
+        else
+            sends ? coir_arm_xsend(&f->arms[i], x, &f->item[i]) : coir_arm_xrecv(&f->arms[i], x, &f->item[i]);
     }
     if (draw(&f->random) % 2 || !f->n)
         coir_arm_until(&f->arms[f->n++], coir_now() + (int64_t)(draw(&f->random) % 50000));
@@ -457,10 +512,10 @@ static void account(struct member *f)
 
     if (coir_status(&f->select)) {
         add(&storm.waited, 1);
-    } else if (a->kind == COIR_ARM_XSEND_) {
+    } else if (a->kind == COIR_ARM_XSEND_ || a->kind == COIR_ARM_SEND_) {
         add(&storm.sent, 1);
         add(&storm.sum_sent, item);
-    } else if (a->kind == COIR_ARM_XRECV_) {
+    } else if (coir_arm_received(a)) {
         add(&storm.received, 1);
         add(&storm.sum_received, item);
     } else {
@@ -493,6 +548,7 @@ struct members {
     coir_frame_void;
     coir_args(unsigned shard; uint64_t random;);
     int i;
+    long item;
     struct coir_group group;
     struct coir_group_wait wait;
     struct coir_stats stats;
@@ -500,10 +556,16 @@ struct members {
 static coir_declare(members);
 
 coir_body(members, f) {
+    coir_channel_init(&storm.local[f->shard], sizeof f->item, f->shard % 2);
     coir_group_open(f, &f->group);
     for (f->i = 0; f->i < TASKS; f->i++)
         coir_spawn(&f->group, coir_new(member, .id = f->shard * TASKS + (unsigned)f->i, .random = draw(&f->random)));
     coir_try(f, &f->wait, coir_group_wait, .group = &f->group);
+    while (coir_channel_try_recv(&storm.local[f->shard], &f->item) == 0) {
+        add(&storm.received, 1);
+        add(&storm.sum_received, f->item);
+    }
+    coir_channel_destroy(&storm.local[f->shard]);
     coir_stats(f->shard, &f->stats);
     add(&storm.letters, (long)f->stats.messages);
 } coir_end
@@ -603,6 +665,7 @@ int main(void)
     run_one("here first", coir_new(here_first));
     run_one("sending", coir_new(sending));
     run_one("descriptor", coir_new(descriptor));
+    run_one("shielded", coir_new(shielded));
     EQ(coir_run(NULL, coir_new(stuck)), -EDEADLK, "nobody outside is counted any more");
     test_storm();
     return DONE();
