@@ -73,7 +73,8 @@ COIR_API bool coir_cell_done(const struct coir_cell *c);
 COIR_API void coir_cell_destroy_(struct coir_cell *c, const struct coir_site *site);
 
 /* Waits for a cell. The status is the one it was completed with, the result its value; -ECANCELED when
- * revoked, or, for a counted cell only, when the wait was cancelled. -EINVAL if another task awaits it. */
+ * revoked, or, for a counted cell only, when the wait was cancelled. -EINVAL if another task awaits it. An arm of
+ * coir_select waits for either sort, and takes itself back when it is not taken. */
 struct coir_cell_wait {
     coir_frame(int64_t);
     coir_args(struct coir_cell *cell;);

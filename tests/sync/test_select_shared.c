@@ -11,7 +11,7 @@
 #include "runtime/base/assert.h"
 #include "select_test.h"
 
-enum { SCALE = COIR_TSAN || COIR_ASAN ? 10 : 1 };
+enum { SCALE = COIR_TSAN || COIR_ASAN ? 10 : 1 };       /* how much slower everything is */
 
 /* Letters come between turns of the loop. */
 #define REST(f) do { \
@@ -443,7 +443,7 @@ coir_body(stuck, f) {
 
 /* ---- real threads ---- */
 
-enum { SHARDS = 3, CHANNELS = 3, TASKS = 6, ROUNDS = 2000 / SCALE, THREADS = 2 };
+enum { SHARDS = 3, CHANNELS = 3, TASKS = 6, ROUNDS = COIR_TSAN || COIR_ASAN ? 500 : 2000, THREADS = 2 };
 
 static struct {
     struct coir_xchan *x[CHANNELS];
@@ -498,7 +498,7 @@ static void set_out(struct member *f)
             sends ? coir_arm_xsend(&f->arms[i], x, &f->item[i]) : coir_arm_xrecv(&f->arms[i], x, &f->item[i]);
     }
     if (draw(&f->random) % 2 || !f->n)
-        coir_arm_until(&f->arms[f->n++], coir_now() + (int64_t)(draw(&f->random) % 50000));
+        coir_arm_until(&f->arms[f->n++], coir_now() + (int64_t)(draw(&f->random) % (50000 * SCALE)));
     if (f->cell) {
         coir_arm_cell(&f->arms[f->n++], f->cell);
         __atomic_store_n(&storm.cell[f->id], f->cell, __ATOMIC_RELEASE);
@@ -527,7 +527,7 @@ coir_body(member, f) {
     for (f->round = 0; f->round < ROUNDS; f->round++) {
         f->cell = draw(&f->random) % 2 ? coir_cell_new() : NULL;
         set_out(f);
-        coir_within(f, &f->scope, coir_now() + (int64_t)(draw(&f->random) % 100000), &f->select, coir_select,
+        coir_within(f, &f->scope, coir_now() + (int64_t)(draw(&f->random) % (100000 * SCALE)), &f->select, coir_select,
                     .arms = f->arms, .n = f->n);
         account(f);
         if (!f->cell)
