@@ -75,7 +75,10 @@ static int until_begins(struct coir_read_until *f)
     f->searched = 0;
     if (!bad)
         bad = check_delimiter(&f->task, f->delimiter, &f->n, "coir_read_until");
-    return bad ? bad : f->n > f->reader->size ? -EMSGSIZE : 0;
+    if (bad)
+        return bad;
+    f->result = coir_reader_view(f->reader);
+    return f->n > f->reader->size ? -EMSGSIZE : 0;
 }
 
 coir_body(coir_read_until, f) {

@@ -188,6 +188,7 @@ coir_body(round, f) {
     memory_make(&f->m, f->model.in, INPUT);
     f->m.random = f->model.random | 1;
     f->m.passes = f->model.random % 3 == 0;
+    f->given_up = 0;
     if (coir_reader_init(&f->r, &f->m.stream, f->model.size + 1) < 0)
         coir_fail(f, ENOMEM);
     for (f->operations = 0; f->operations < 4000 && !f->result; f->operations++) {
