@@ -50,6 +50,10 @@
 /* A remark in the log, printf style, one line. */
 #define NOTE(...) tap_note(__VA_ARGS__)
 
+/* In the torture build, before the first run: leaves a kind of chance out of it, with the words of
+ * runtime/base/torture.h. For tests that say what the order is, or how many bytes there are at once. */
+#define WITHOUT_CHANCE(words) tap_without_chance(words)
+
 /* Prints the plan. Value: what main returns, 0 when nothing failed. */
 #define DONE() tap_done()
 
@@ -212,12 +216,23 @@ TAP_PRINTF(1, 2) static void tap_note(const char *fmt, ...)
     pthread_mutex_unlock(&tap_lock);
 }
 
+TAP_UNUSED static void tap_without_chance(const char *words)
+{
+    const char *const seed = getenv("COIR_TORTURE_SEED");
+    char less[128];
+
+    snprintf(less, sizeof less, "%s,%s", seed && *seed ? seed : "1", words);
+    setenv("COIR_TORTURE_SEED", less, 1);
+}
+
 TAP_UNUSED static int tap_done(void)
 {
     pthread_mutex_lock(&tap_lock);
     tap_line("1..%d", tap_count);
     if (tap_failed)
         tap_line("# %d of %d failed", tap_failed, tap_count);
+    if (tap_failed && getenv("COIR_TORTURE_SEED"))
+        tap_line("# COIR_TORTURE_SEED=%s", getenv("COIR_TORTURE_SEED"));
     int code = tap_failed ? 1 : 0;
     pthread_mutex_unlock(&tap_lock);
     return code;

@@ -102,9 +102,9 @@ static void depot_add_chunk(struct coir_pool_depot *depot, struct coir_chunk *ch
 /* About 16 KiB of blocks: rare enough trips to the depot, little enough that lies idle. */
 static uint32_t batch_of(size_t block_size)
 {
-    size_t blocks = 16384 / block_size;
+    size_t blocks = COIR_POOL_BATCH_BYTES / block_size;
 
-    return blocks < 8 ? 8 : (uint32_t)blocks;
+    return blocks < COIR_POOL_BATCH_LEAST ? COIR_POOL_BATCH_LEAST : (uint32_t)blocks;
 }
 
 void coir_pool_init(struct coir_pool *pool, struct coir_pool_depot *depot)

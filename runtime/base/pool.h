@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #include "runtime/base/assert.h"
+#include "runtime/base/torture.h"
 
 #if COIR_ASAN || defined(COIR_POOL_MALLOC)
 #define COIR_POOL_DIRECT 1
@@ -52,12 +53,8 @@ struct coir_allocator {
 };
 #endif
 
-#define COIR_POOL_SMALL 1024         /* up to here a class every 16 bytes */
-#define COIR_POOL_MAX 8192           /* up to here a class every 128 bytes, beyond it none */
 #define COIR_POOL_SMALL_CLASSES (COIR_POOL_SMALL / 16)
 #define COIR_POOL_CLASSES (COIR_POOL_SMALL_CLASSES + (COIR_POOL_MAX - COIR_POOL_SMALL) / 128)
-#define COIR_POOL_CHUNK_FIRST 4096   /* a pool's first chunk; each is twice the last one ... */
-#define COIR_POOL_CHUNK_MAX 65536    /* ... up to here */
 
 /* A free block. The second word is used in the first block of a batch in the depot only. */
 struct coir_block {

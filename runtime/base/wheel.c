@@ -9,8 +9,6 @@
 
 #include "runtime/base/assert.h"
 
-#define SCAN_PAIRS 32 /* pairs of timers looked at for an exact answer before a bound has to do */
-
 /* A slot: where it stands, and the first deadline it can hold. */
 struct place {
     unsigned level, index;
@@ -80,10 +78,12 @@ static void insert(struct coir_wheel *w, struct coir_timer *timer)
 
 static void mark_empty(struct coir_wheel *w, unsigned level, unsigned index)
 {
-    uint64_t *words = w->used[level];
+    uint64_t *words = w->used[level], left = 0;
 
     words[index / 64] &= ~(UINT64_C(1) << index % 64);
-    if ((words[0] | words[1] | words[2] | words[3]) == 0)
+    for (unsigned word = 0; word < COIR_WHEEL_WORDS; word++)
+        left |= words[word];
+    if (left == 0)
         w->levels &= ~(1u << level);
 }
 
@@ -215,7 +215,7 @@ void coir_wheel_init(struct coir_wheel *w, int64_t now)
     w->due_unsorted = false;
     list_init(&w->due);
     for (unsigned level = 0; level < COIR_WHEEL_LEVELS; level++)
-        for (unsigned word = 0; word < COIR_WHEEL_SLOTS / 64; word++)
+        for (unsigned word = 0; word < COIR_WHEEL_WORDS; word++)
             w->used[level][word] = 0;
 }
 
@@ -270,7 +270,7 @@ struct coir_timer *coir_wheel_pop_slow(struct coir_wheel *w, int64_t now)
             break;
         if (p.level == 0) /* all of one deadline, which is p.start */
             return take(w, head->next);
-        if (!scan(head, SCAN_PAIRS, &min)) {
+        if (!scan(head, COIR_WHEEL_SCAN, &min)) {
             open_slot(w, p, p.start);
         } else if (min > now) {
             w->soonest = min;
@@ -305,7 +305,7 @@ static int64_t next_within(struct coir_wheel *w, size_t pairs)
 
 int64_t coir_wheel_next(struct coir_wheel *w)
 {
-    return next_within(w, SCAN_PAIRS);
+    return next_within(w, COIR_WHEEL_SCAN);
 }
 
 int64_t coir_wheel_next_exact(struct coir_wheel *w)

@@ -27,9 +27,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COIR_WHEEL_BITS 8
-#define COIR_WHEEL_LEVELS 8
+#include "runtime/base/torture.h"
+
 #define COIR_WHEEL_SLOTS (1 << COIR_WHEEL_BITS)
+#define COIR_WHEEL_WORDS ((COIR_WHEEL_SLOTS + 63) / 64)
 #define COIR_WHEEL_UNKNOWN INT64_MIN
 
 /* A timer. Its caller reads `at` as long as it is armed and sets next = NULL before its first use, if it
@@ -53,7 +54,7 @@ struct coir_wheel {
     unsigned levels;             /* bit n: level n has a timer */
     bool due_unsorted;           /* `due` is in order of arming, not yet of deadlines */
     struct coir_timer due;       /* inv 4 */
-    uint64_t used[COIR_WHEEL_LEVELS][COIR_WHEEL_SLOTS / 64]; /* a bit a slot: it has a timer */
+    uint64_t used[COIR_WHEEL_LEVELS][COIR_WHEEL_WORDS]; /* a bit a slot: it has a timer */
     struct coir_timer slot[COIR_WHEEL_LEVELS][COIR_WHEEL_SLOTS]; /* heads of circular lists; `at` unused */
 };
 

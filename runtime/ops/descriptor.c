@@ -96,7 +96,7 @@ static bool is_terminal(int fd)
 static int read_attempt(struct coir_task *t)
 {
     const struct coir_read *op = (const struct coir_read *)t;
-    const struct iovec iov = { op->buf, coir_io_length(op->len) };
+    const struct iovec iov = { op->buf, coir_io_reads(op->fd, op->len) };
 
     return readv_now(op->fd, &iov, 1);
 }
@@ -105,14 +105,14 @@ static int read_block(struct coir_task *t)
 {
     const struct coir_read *op = (const struct coir_read *)t;
 
-    return coir_errno(read(op->fd, op->buf, coir_io_length(op->len)));
+    return coir_errno(read(op->fd, op->buf, coir_io_reads(op->fd, op->len)));
 }
 
 static void read_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_read *op = (const struct coir_read *)t;
 
-    io_uring_prep_read(sqe, op->fd, op->buf, (unsigned)coir_io_length(op->len), (uint64_t)-1);
+    io_uring_prep_read(sqe, op->fd, op->buf, (unsigned)coir_io_reads(op->fd, op->len), (uint64_t)-1);
 }
 
 static const struct coir_io_kind read_kind = {
@@ -146,7 +146,7 @@ static const char *write_at(const struct coir_write *op)
 
 static size_t write_left(const struct coir_write *op)
 {
-    return coir_io_length(op->len - op->result);
+    return coir_io_writes(op->fd, op->len - op->result);
 }
 
 static int write_attempt(struct coir_task *t)
@@ -263,22 +263,28 @@ int coir_check_iov(struct coir_task *t, int fd, const struct iovec *iov, int n, 
 static int readv_attempt(struct coir_task *t)
 {
     const struct coir_readv *op = (const struct coir_readv *)t;
+    int n = op->iovcnt;
+    const struct iovec *iov = coir_torture_pieces(op->fd, op->iov, &n, false);
 
-    return readv_now(op->fd, op->iov, op->iovcnt);
+    return readv_now(op->fd, iov, n);
 }
 
 static int readv_block(struct coir_task *t)
 {
     const struct coir_readv *op = (const struct coir_readv *)t;
+    int n = op->iovcnt;
+    const struct iovec *iov = coir_torture_pieces(op->fd, op->iov, &n, false);
 
-    return coir_errno(readv(op->fd, op->iov, op->iovcnt));
+    return coir_errno(readv(op->fd, iov, n));
 }
 
 static void readv_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_readv *op = (const struct coir_readv *)t;
+    int n = op->iovcnt;
+    const struct iovec *iov = coir_torture_pieces(op->fd, op->iov, &n, false);
 
-    io_uring_prep_readv(sqe, op->fd, op->iov, (unsigned)op->iovcnt, (uint64_t)-1);
+    io_uring_prep_readv(sqe, op->fd, iov, (unsigned)n, (uint64_t)-1);
 }
 
 static const struct coir_io_kind readv_kind = {
@@ -303,22 +309,28 @@ coir_step coir_readv_resume(struct coir_task *t)
 static int writev_attempt(struct coir_task *t)
 {
     const struct coir_writev *op = (const struct coir_writev *)t;
+    int n = op->iovcnt;
+    const struct iovec *iov = coir_torture_pieces(op->fd, op->iov, &n, true);
 
-    return writev_now(op->fd, op->iov, op->iovcnt);
+    return writev_now(op->fd, iov, n);
 }
 
 static int writev_block(struct coir_task *t)
 {
     const struct coir_writev *op = (const struct coir_writev *)t;
+    int n = op->iovcnt;
+    const struct iovec *iov = coir_torture_pieces(op->fd, op->iov, &n, true);
 
-    return coir_errno(writev(op->fd, op->iov, op->iovcnt));
+    return coir_errno(writev(op->fd, iov, n));
 }
 
 static void writev_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_writev *op = (const struct coir_writev *)t;
+    int n = op->iovcnt;
+    const struct iovec *iov = coir_torture_pieces(op->fd, op->iov, &n, true);
 
-    io_uring_prep_writev(sqe, op->fd, op->iov, (unsigned)op->iovcnt, (uint64_t)-1);
+    io_uring_prep_writev(sqe, op->fd, iov, (unsigned)n, (uint64_t)-1);
 }
 
 static const struct coir_io_kind writev_kind = {

@@ -60,7 +60,7 @@ static char *at(const struct coir_pread *op)
 
 static size_t left(const struct coir_pread *op)
 {
-    return coir_io_length(op->len - op->result);
+    return op->len - op->result;
 }
 
 static int64_t position(const struct coir_pread *op)
@@ -72,14 +72,14 @@ static int pread_attempt(struct coir_task *t)
 {
     const struct coir_pread *op = (const struct coir_pread *)t;
 
-    return coir_errno(pread(op->fd, at(op), left(op), position(op)));
+    return coir_errno(pread(op->fd, at(op), coir_io_reads(op->fd, left(op)), position(op)));
 }
 
 static void pread_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_pread *op = (const struct coir_pread *)t;
 
-    io_uring_prep_read(sqe, op->fd, at(op), (unsigned)left(op), (uint64_t)position(op));
+    io_uring_prep_read(sqe, op->fd, at(op), (unsigned)coir_io_reads(op->fd, left(op)), (uint64_t)position(op));
 }
 
 static const struct coir_io_kind pread_kind = {
@@ -93,14 +93,14 @@ static int pwrite_attempt(struct coir_task *t)
 {
     const struct coir_pread *op = (const struct coir_pread *)t;
 
-    return coir_errno(pwrite(op->fd, at(op), left(op), position(op)));
+    return coir_errno(pwrite(op->fd, at(op), coir_io_writes(op->fd, left(op)), position(op)));
 }
 
 static void pwrite_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_pread *op = (const struct coir_pread *)t;
 
-    io_uring_prep_write(sqe, op->fd, at(op), (unsigned)left(op), (uint64_t)position(op));
+    io_uring_prep_write(sqe, op->fd, at(op), (unsigned)coir_io_writes(op->fd, left(op)), (uint64_t)position(op));
 }
 
 static const struct coir_io_kind pwrite_kind = {
@@ -179,15 +179,19 @@ coir_step coir_pwrite_all_resume(struct coir_task *t)
 static int preadv_attempt(struct coir_task *t)
 {
     const struct coir_preadv *op = (const struct coir_preadv *)t;
+    int n = op->iovcnt;
+    const struct iovec *iov = coir_torture_pieces(op->fd, op->iov, &n, false);
 
-    return coir_errno(preadv(op->fd, op->iov, op->iovcnt, op->offset));
+    return coir_errno(preadv(op->fd, iov, n, op->offset));
 }
 
 static void preadv_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_preadv *op = (const struct coir_preadv *)t;
+    int n = op->iovcnt;
+    const struct iovec *iov = coir_torture_pieces(op->fd, op->iov, &n, false);
 
-    io_uring_prep_readv(sqe, op->fd, op->iov, (unsigned)op->iovcnt, (uint64_t)op->offset);
+    io_uring_prep_readv(sqe, op->fd, iov, (unsigned)n, (uint64_t)op->offset);
 }
 
 static const struct coir_io_kind preadv_kind = {
@@ -212,15 +216,19 @@ coir_step coir_preadv_resume(struct coir_task *t)
 static int pwritev_attempt(struct coir_task *t)
 {
     const struct coir_pwritev *op = (const struct coir_pwritev *)t;
+    int n = op->iovcnt;
+    const struct iovec *iov = coir_torture_pieces(op->fd, op->iov, &n, true);
 
-    return coir_errno(pwritev(op->fd, op->iov, op->iovcnt, op->offset));
+    return coir_errno(pwritev(op->fd, iov, n, op->offset));
 }
 
 static void pwritev_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_pwritev *op = (const struct coir_pwritev *)t;
+    int n = op->iovcnt;
+    const struct iovec *iov = coir_torture_pieces(op->fd, op->iov, &n, true);
 
-    io_uring_prep_writev(sqe, op->fd, op->iov, (unsigned)op->iovcnt, (uint64_t)op->offset);
+    io_uring_prep_writev(sqe, op->fd, iov, (unsigned)n, (uint64_t)op->offset);
 }
 
 static const struct coir_io_kind pwritev_kind = {

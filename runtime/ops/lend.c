@@ -30,7 +30,7 @@ static int receive(struct coir_recv_lend *op, int id)
     coir_lends_set_id(&op->io, -1);
     coir_asan_unpoison(at, COIR_LENT_MAX);
     do
-        res = coir_errno(recv(op->fd, at, COIR_LENT_MAX, MSG_DONTWAIT));
+        res = coir_errno(recv(op->fd, at, coir_io_reads(op->fd, COIR_LENT_MAX), MSG_DONTWAIT));
     while (res == -EINTR);
     if (res <= 0) {
         coir_lends_release(l, (unsigned)id);
@@ -51,7 +51,9 @@ static int lend_attempt(struct coir_task *t)
 
 static void lend_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
-    io_uring_prep_recv(sqe, ((const struct coir_recv_lend *)t)->fd, NULL, COIR_LENT_MAX, 0);
+    const struct coir_recv_lend *op = (const struct coir_recv_lend *)t;
+
+    io_uring_prep_recv(sqe, op->fd, NULL, coir_io_reads(op->fd, COIR_LENT_MAX), 0);
     sqe->flags |= IOSQE_BUFFER_SELECT;
     sqe->buf_group = COIR_LENDS_GROUP;
 }

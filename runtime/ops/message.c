@@ -47,18 +47,30 @@ static int check_message(struct coir_task *t, int fd, const struct msghdr *msg, 
 
 /* ---- recvmsg ---- */
 
+/* The header for the kernel. A part of the pieces is chosen each time anew: of what lasts, the caller's. */
+static struct msghdr *recv_header(struct coir_recvmsg *op)
+{
+    int n = (int)op->msg->msg_iovlen;
+
+    if (COIR_TORTURED && !(op->flags & (MSG_OOB | MSG_ERRQUEUE))) {
+        op->hdr.msg_iov = (struct iovec *)coir_torture_pieces(op->fd, op->msg->msg_iov, &n, false);
+        op->hdr.msg_iovlen = (size_t)n;
+    }
+    return &op->hdr;
+}
+
 static int recvmsg_attempt(struct coir_task *t)
 {
     struct coir_recvmsg *op = (struct coir_recvmsg *)t;
 
-    return coir_errno(recvmsg(op->fd, &op->hdr, op->flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+    return coir_errno(recvmsg(op->fd, recv_header(op), op->flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 }
 
 static void recvmsg_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     struct coir_recvmsg *op = (struct coir_recvmsg *)t;
 
-    io_uring_prep_recvmsg(sqe, op->fd, &op->hdr, (unsigned)op->flags | MSG_CMSG_CLOEXEC);
+    io_uring_prep_recvmsg(sqe, op->fd, recv_header(op), (unsigned)op->flags | MSG_CMSG_CLOEXEC);
 }
 
 static const struct coir_io_kind recvmsg_kind = {
@@ -102,18 +114,33 @@ coir_step coir_recvmsg_resume(struct coir_task *t)
 
 /* ---- sendmsg ---- */
 
+/* The header for the kernel, which copies it. A part of the pieces needs one of its own: ours has all of them. */
+static const struct msghdr *send_header(const struct coir_sendmsg *op)
+{
+    int n = (int)op->hdr.msg_iovlen;
+    struct msghdr *part;
+
+    if (!COIR_TORTURED || op->flags & MSG_OOB)
+        return &op->hdr;
+    part = coir_torture_room(sizeof *part);
+    *part = op->hdr;
+    part->msg_iov = (struct iovec *)coir_torture_pieces(op->fd, op->hdr.msg_iov, &n, true);
+    part->msg_iovlen = (size_t)n;
+    return part;
+}
+
 static int sendmsg_attempt(struct coir_task *t)
 {
     const struct coir_sendmsg *op = (const struct coir_sendmsg *)t;
 
-    return coir_errno(sendmsg(op->fd, &op->hdr, op->flags | MSG_DONTWAIT | MSG_NOSIGNAL));
+    return coir_errno(sendmsg(op->fd, send_header(op), op->flags | MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 static void sendmsg_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_sendmsg *op = (const struct coir_sendmsg *)t;
 
-    io_uring_prep_sendmsg(sqe, op->fd, &op->hdr, (unsigned)op->flags | MSG_NOSIGNAL);
+    io_uring_prep_sendmsg(sqe, op->fd, send_header(op), (unsigned)op->flags | MSG_NOSIGNAL);
 }
 
 static const struct coir_io_kind sendmsg_kind = {

@@ -31,6 +31,17 @@ static inline size_t coir_io_length(size_t len)
     return len < COIR_IO_LARGEST ? len : COIR_IO_LARGEST;
 }
 
+/* How much of `len` the kernel is asked to read from `fd`, or to write. */
+static inline size_t coir_io_reads(int fd, size_t len)
+{
+    return coir_torture_part(fd, coir_io_length(len), false);
+}
+
+static inline size_t coir_io_writes(int fd, size_t len)
+{
+    return coir_torture_part(fd, coir_io_length(len), true);
+}
+
 /* 1: go on; 0: nothing to do; negative: no. For a buffer of `len` bytes. */
 static inline int coir_check_buffer(struct coir_task *t, int fd, const void *buf, size_t len, const char *name)
 {

@@ -13,7 +13,6 @@
 #include "runtime/ops/net.h"
 #include "runtime/shard/run.h"
 
-enum { NAME_THREADS = 8 };
 
 _Static_assert(sizeof(struct coir_job) <= sizeof ((struct coir_resolve *)0)->job, "a job fits into its frame");
 
@@ -29,7 +28,7 @@ static struct coir_resolve *op_of(struct coir_job *job)
 
 static struct coir_workers *pool(void)
 {
-    return coir_run_workers(coir_shard_here()->run, "name", NAME_THREADS);
+    return coir_run_workers(coir_shard_here()->run, "name", COIR_NAME_THREADS);
 }
 
 /* What getaddrinfo says into ours. */

@@ -16,14 +16,12 @@
 #include "runtime/base/nonblocking.h"
 #include "runtime/ops/net.h"
 
-#define PIECE ((size_t)4 << 20)          /* at once: a cancelled one waits for no more than that */
-
 static ssize_t send_piece(const struct coir_sendfile *op)
 {
-    const size_t left = op->count - op->result;
+    const size_t left = op->count - op->result, piece = left < COIR_SENDFILE_PIECE ? left : COIR_SENDFILE_PIECE;
     off64_t at = op->offset + (int64_t)op->result;
 
-    return sendfile64(op->out_fd, op->in_fd, op->offset < 0 ? NULL : &at, left < PIECE ? left : PIECE);
+    return sendfile64(op->out_fd, op->in_fd, op->offset < 0 ? NULL : &at, coir_io_writes(op->out_fd, piece));
 }
 
 static int sendfile_attempt(struct coir_task *t)

@@ -38,7 +38,7 @@ static int call(const struct coir_splice *op)
 
     do
         res = coir_errno(splice(op->fd_in, in == -1 ? NULL : &in, op->fd_out, out == -1 ? NULL : &out,
-                                coir_io_length(op->len), op->flags | SPLICE_F_NONBLOCK));
+                                coir_io_reads(op->fd_in, op->len), op->flags | SPLICE_F_NONBLOCK));
     while (res == -EINTR);
     return res;
 }

@@ -12,18 +12,24 @@
 
 /* ---- recv ---- */
 
+/* Data out of band is one byte, and what a queue of errors has is a message. */
+static size_t recv_length(const struct coir_recv *op)
+{
+    return op->flags & (MSG_OOB | MSG_ERRQUEUE) ? coir_io_length(op->len) : coir_io_reads(op->fd, op->len);
+}
+
 static int recv_attempt(struct coir_task *t)
 {
     const struct coir_recv *op = (const struct coir_recv *)t;
 
-    return coir_errno(recv(op->fd, op->buf, coir_io_length(op->len), op->flags | MSG_DONTWAIT));
+    return coir_errno(recv(op->fd, op->buf, recv_length(op), op->flags | MSG_DONTWAIT));
 }
 
 static void recv_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_recv *op = (const struct coir_recv *)t;
 
-    io_uring_prep_recv(sqe, op->fd, op->buf, coir_io_length(op->len), op->flags);
+    io_uring_prep_recv(sqe, op->fd, op->buf, recv_length(op), op->flags);
 }
 
 static const struct coir_io_kind recv_kind = {
@@ -60,18 +66,24 @@ coir_step coir_recv_resume(struct coir_task *t)
 
 /* ---- send ---- */
 
+/* The last byte is what goes out of band. */
+static size_t send_length(const struct coir_send *op)
+{
+    return op->flags & MSG_OOB ? coir_io_length(op->len) : coir_io_writes(op->fd, op->len);
+}
+
 static int send_attempt(struct coir_task *t)
 {
     const struct coir_send *op = (const struct coir_send *)t;
 
-    return coir_errno(send(op->fd, op->buf, coir_io_length(op->len), op->flags | MSG_DONTWAIT | MSG_NOSIGNAL));
+    return coir_errno(send(op->fd, op->buf, send_length(op), op->flags | MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 static void send_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_send *op = (const struct coir_send *)t;
 
-    io_uring_prep_send(sqe, op->fd, op->buf, coir_io_length(op->len), op->flags | MSG_NOSIGNAL);
+    io_uring_prep_send(sqe, op->fd, op->buf, send_length(op), op->flags | MSG_NOSIGNAL);
 }
 
 static const struct coir_io_kind send_kind = {
@@ -120,21 +132,21 @@ static char *exact_at(const struct coir_recv_exact *op)
 
 static size_t exact_left(const struct coir_recv_exact *op)
 {
-    return coir_io_length(op->len - op->result);
+    return op->len - op->result;
 }
 
 static int recv_exact_attempt(struct coir_task *t)
 {
     const struct coir_recv_exact *op = (const struct coir_recv_exact *)t;
 
-    return coir_errno(recv(op->fd, exact_at(op), exact_left(op), MSG_DONTWAIT));
+    return coir_errno(recv(op->fd, exact_at(op), coir_io_reads(op->fd, exact_left(op)), MSG_DONTWAIT));
 }
 
 static void recv_exact_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_recv_exact *op = (const struct coir_recv_exact *)t;
 
-    io_uring_prep_recv(sqe, op->fd, exact_at(op), exact_left(op), 0);
+    io_uring_prep_recv(sqe, op->fd, exact_at(op), coir_io_reads(op->fd, exact_left(op)), 0);
 }
 
 static const struct coir_io_kind recv_exact_kind = {
@@ -149,14 +161,14 @@ static int send_all_attempt(struct coir_task *t)
 {
     const struct coir_recv_exact *op = (const struct coir_recv_exact *)t;
 
-    return coir_errno(send(op->fd, exact_at(op), exact_left(op), MSG_DONTWAIT | MSG_NOSIGNAL));
+    return coir_errno(send(op->fd, exact_at(op), coir_io_writes(op->fd, exact_left(op)), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 static void send_all_prepare(struct coir_task *t, struct io_uring_sqe *sqe)
 {
     const struct coir_recv_exact *op = (const struct coir_recv_exact *)t;
 
-    io_uring_prep_send(sqe, op->fd, exact_at(op), exact_left(op), MSG_NOSIGNAL);
+    io_uring_prep_send(sqe, op->fd, exact_at(op), coir_io_writes(op->fd, exact_left(op)), MSG_NOSIGNAL);
 }
 
 static const struct coir_io_kind send_all_kind = {

@@ -16,7 +16,7 @@
 #include "runtime/plane/lends.h"
 #include "runtime/plane/plane.h"
 
-enum { EVENTS = 256, WAITING = COIR_IO_PLANES_OWN };
+enum { WAITING = COIR_IO_PLANES_OWN };
 
 struct epoll_plane {
     struct coir_plane base;
@@ -25,7 +25,8 @@ struct epoll_plane {
     bool nudged;                         /* atomic: `wake` has been written, or will be at once */
     bool no_pwait2;                      /* the kernel has only milliseconds */
     unsigned waiting;                    /* operations that wait for a descriptor */
-    struct epoll_event events[EVENTS];
+    bool more;                           /* the last wait was given all it had room for */
+    struct epoll_event events[COIR_EPOLL_EVENTS];
 };
 
 static struct epoll_plane *self(struct coir_plane *p)
@@ -87,6 +88,25 @@ static bool ended_at_once(struct coir_io *io, int res)
     return false;
 }
 
+static bool wait_armed(struct epoll_plane *p, struct coir_io *io, int *err)
+{
+    io->state = WAITING;
+    p->waiting++;
+    *err = arm(p, io->fd);
+    p->waiting -= *err != 0;
+    return *err == 0;
+}
+
+/* Torture: it waits for what is there already. */
+static bool waits_in_vain(struct epoll_plane *p, struct coir_io *io)
+{
+    struct pollfd ready = { .fd = io->fd, .events = coir_io_events(io) };
+    int err;
+
+    return io->fd >= 0 && io->kind->events && coir_plane_plays(&p->base, 4) && poll(&ready, 1, 0) > 0
+        && !(ready.revents & POLLNVAL) && wait_armed(p, io, &err);
+}
+
 static bool epoll_begin(struct coir_plane *plane, struct coir_io *io)
 {
     struct epoll_plane *p = self(plane);
@@ -96,15 +116,13 @@ static bool epoll_begin(struct coir_plane *plane, struct coir_io *io)
         err = coir_io_fault(io);
         return err ? ended_at_once(io, err) : coir_io_on_pool(plane, io);
     }
+    if (waits_in_vain(p, io))
+        return true;
     err = attempt(io);
     if (err != -EAGAIN || io->fd < 0)
         return ended_at_once(io, err);
-    io->state = WAITING;
-    p->waiting++;
-    err = arm(p, io->fd);
-    if (!err)
+    if (wait_armed(p, io, &err))
         return true;
-    p->waiting--;
     if (err == -EPERM && io->kind->block)    /* a file: nothing can wait for it */
         return coir_io_on_pool(plane, io);
     return ended_at_once(io, err);
@@ -146,7 +164,7 @@ static void serve(struct epoll_plane *p, int fd, uint32_t events)
         next = io->next;
         if (io->state != WAITING)
             continue;
-        if (events & (uint32_t)coir_io_events(io))
+        if (events & (uint32_t)coir_io_events(io) && !coir_plane_plays(&p->base, 4))
             res = attempt(io);
         if (res == -EAGAIN)
             left = true;
@@ -163,6 +181,23 @@ static void serve(struct epoll_plane *p, int fd, uint32_t events)
     }
 }
 
+/* Torture: some descriptor that is waited for is said to be ready. */
+static void serve_in_vain(struct epoll_plane *p)
+{
+    const struct coir_fds *fds = &p->base.fds;
+    const size_t n = fds->pages * COIR_FDS_PAGE, from = n ? coir_torture_plays((unsigned)n) : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const int fd = (int)((from + i) % n);
+        const struct coir_fd *e = coir_fd_find(fds, fd);
+
+        if (!e || !e->waits || e->waits->state != WAITING)
+            continue;
+        serve(p, fd, EPOLLIN | EPOLLOUT | EPOLLPRI);
+        break;
+    }
+}
+
 /* ---- the loop's side ---- */
 
 static int wait_ns(struct epoll_plane *p, int64_t timeout)
@@ -172,14 +207,14 @@ static int wait_ns(struct epoll_plane *p, int64_t timeout)
 
     coir_count_syscall();
     if (!p->no_pwait2) {
-        n = epoll_pwait2(p->epfd, p->events, EVENTS, timeout == COIR_NEVER ? NULL : &ts, NULL);
+        n = epoll_pwait2(p->epfd, p->events, COIR_EPOLL_EVENTS, timeout == COIR_NEVER ? NULL : &ts, NULL);
         if (n >= 0 || (errno != ENOSYS && errno != EPERM))
             return n;
         p->no_pwait2 = true;
     }
     ms = timeout == COIR_NEVER ? -1 : timeout >= INT64_C(1000000) * INT32_MAX ? INT32_MAX
        : (int)((timeout + COIR_MS - 1) / COIR_MS);
-    return epoll_wait(p->epfd, p->events, EVENTS, ms);
+    return epoll_wait(p->epfd, p->events, COIR_EPOLL_EVENTS, ms);
 }
 
 static void epoll_wait_(struct coir_plane *plane, int64_t timeout)
@@ -188,10 +223,12 @@ static void epoll_wait_(struct coir_plane *plane, int64_t timeout)
     uint64_t count;
     int n;
 
+    p->more = false;
     /* A nudge is read even so: in another loop the descriptor would stay readable for ever. */
     if (timeout == 0 && p->waiting == 0 && !__atomic_load_n(&p->nudged, __ATOMIC_RELAXED))
         return;
     n = wait_ns(p, timeout);
+    p->more = n == COIR_EPOLL_EVENTS;
     for (int i = 0; i < n; i++) {
         if (p->events[i].data.fd != p->wake) {
             serve(p, p->events[i].data.fd, p->events[i].events);
@@ -202,13 +239,14 @@ static void epoll_wait_(struct coir_plane *plane, int64_t timeout)
         if (read(p->wake, &count, sizeof count) < 0)
             continue;                        /* somebody's write will wake us again */
     }
+    if (coir_plane_plays(plane, 8))
+        serve_in_vain(p);
 }
 
-/* Only the kernel knows. */
+/* Mostly only the kernel knows. */
 static bool epoll_peek(struct coir_plane *plane)
 {
-    (void)plane;
-    return false;
+    return self(plane)->more;
 }
 
 static void epoll_nudge(struct coir_plane *plane, struct coir_plane *from)

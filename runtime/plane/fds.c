@@ -14,7 +14,7 @@
 
 static bool grow(struct coir_fds *fds, size_t page)
 {
-    size_t n = fds->pages ? fds->pages : 16;
+    size_t n = fds->pages ? fds->pages : COIR_FDS_PAGES;
     struct coir_fd **grown;
 
     if (page < fds->pages)

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "runtime/base/torture.h"
+
 /* Something that stays with a descriptor between operations, and goes when it is closed. */
 struct coir_fd_guest {
     /* The descriptor is being closed: begin to end. True when it is gone; else it sets the entry's guest
@@ -33,9 +35,7 @@ struct coir_fd {
     uint32_t closes;
 };
 
-/* In pages, so that an entry stays where it is: waits link to it. */
-enum { COIR_FDS_PAGE = 256 };
-
+/* In pages of COIR_FDS_PAGE, so that an entry stays where it is: waits link to it. */
 struct coir_fds {
     struct coir_fd **page;
     size_t pages;

@@ -11,7 +11,7 @@
 #include "runtime/base/queue.h"
 #include "runtime/plane/plane.h"
 
-enum { COIR_LENDS_SLAB = 256, COIR_LENDS_GROUP = 0 };
+enum { COIR_LENDS_GROUP = 0 };
 
 struct coir_loan {
     const struct coir_site *site;        /* of the await that has it */

@@ -119,6 +119,13 @@ static inline struct coir_plane *coir_plane_here(void)
     return coir_shard_here()->plane;
 }
 
+/* Torture: one time in `n`, except under virtual time, where it would be another outcome: what the kernel has comes
+ * before the next timer. */
+static inline bool coir_plane_plays(const struct coir_plane *p, unsigned n)
+{
+    return COIR_TORTURED && p->shard->virtual_now < 0 && coir_torture_plays(n) == 1;
+}
+
 /* A system call made for the plane or an operation: counted, so that tests can assert how many there are. */
 static inline void coir_count_syscall(void)
 {

@@ -24,7 +24,7 @@
 static int take_slot(struct coir_uring_plane *p, struct coir_io *io)
 {
     if (p->free_slot == p->n_slots) {
-        const uint32_t n = p->n_slots ? p->n_slots * 2 : 64;
+        const uint32_t n = p->n_slots ? p->n_slots * 2 : COIR_RING_SLOTS;
         struct coir_slot *grown = coir_alloc_fails() ? NULL : realloc(p->slots, n * sizeof *grown);
         if (!grown)
             return -ENOMEM;
@@ -103,8 +103,11 @@ static int submit(struct coir_uring_plane *p)
 
 struct io_uring_sqe *coir_uring_sqe(struct coir_uring_plane *p)
 {
-    struct io_uring_sqe *sqe = io_uring_get_sqe(&p->ring);
+    struct io_uring_sqe *sqe;
 
+    if (coir_plane_plays(&p->base, 8))
+        return NULL;
+    sqe = io_uring_get_sqe(&p->ring);
     if (!sqe && submit(p) > 0)
         sqe = io_uring_get_sqe(&p->ring);
     if (sqe)
@@ -412,12 +415,26 @@ static void complete(struct coir_uring_plane *p, uint64_t data, int res, unsigne
     completed(p, p->slots[slot].io, res, flags);
 }
 
+/* Torture: what is left is late. In another loop somebody has to say that there is something. */
+static void leave_late(struct coir_uring_plane *p)
+{
+    const uint64_t one = 1;
+
+    while (p->registered >= 0 && write(p->registered, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
 unsigned coir_uring_reap(struct coir_uring_plane *p)
 {
+    const unsigned most = !p->closing && coir_plane_plays(&p->base, 2) ? 1 : ~0u;
     struct io_uring_cqe *cqe;
     unsigned head, n = 0;
 
     io_uring_for_each_cqe(&p->ring, head, cqe) {
+        if (n == most) {
+            leave_late(p);
+            break;
+        }
         complete(p, cqe->user_data, cqe->res, cqe->flags);
         n++;
     }

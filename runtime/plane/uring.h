@@ -17,12 +17,8 @@
 #include "runtime/plane/plane.h"
 
 enum {
-    COIR_RING_ENTRIES = 256,
-    COIR_RING_CQ_FACTOR = 4,         /* completions may come in bursts: multishot, cancels */
     /* to -516: how some operations that were interrupted say so, in the kernel's own words (-ERESTARTSYS) */
     COIR_RING_RESTART = -512,
-    COIR_PROMPT_CANCELS = 3,         /* sent at once; what they miss is asked again every millisecond */
-    COIR_IO_TRIES = 16,              /* -EAGAIN from a file, before it goes to the pool */
 };
 
 /* io->state, besides plane.h's */

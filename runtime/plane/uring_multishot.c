@@ -16,7 +16,7 @@
  *   3. The request is in the kernel (armed) or it is not, as F_MORE says and nothing else. It is armed when an
  *      accept begins to wait, and again when it ended while one waits, but never while pausing, nor after an
  *      error that would come again at once.
- *   4. With AHEAD waiting it is cancelled, and armed again by the accept that finds `ahead` empty.
+ *   4. With COIR_ACCEPT_AHEAD waiting it is cancelled, and armed again by the accept that finds `ahead` empty.
  *   5. It is never cancelled because an accept is.
  */
 #include <stdlib.h>
@@ -26,10 +26,7 @@
 #include "runtime/plane/accepting.h"
 #include "runtime/plane/uring.h"
 
-enum {
-    AHEAD = 64,                      /* listen.h says so */
-    NOT_LEAVING = 0, LEAVES, LEFT_LATER, ORPHANED,
-};
+enum { NOT_LEAVING, LEAVES, LEFT_LATER, ORPHANED };
 
 struct shots {
     struct coir_task self;           /* what `prepare` is given; it never runs */
@@ -58,7 +55,7 @@ static struct shots *shots_of(struct coir_fd_guest *guest)
 static bool put_ahead(struct shots *s, int fd)
 {
     if (s->n == s->room) {
-        const unsigned room = s->room ? s->room * 2 : 16;
+        const unsigned room = s->room ? s->room * 2 : COIR_ACCEPT_ROOM;
         int *grown = coir_alloc_fails() ? NULL : malloc(room * sizeof *grown);
         if (!grown)
             return false;
@@ -216,7 +213,7 @@ static void came(struct shots *s, int fd)
         coir_io_ended(&s->p->base, io, fd);
     else if (s->leaving || !put_ahead(s, fd))
         close(fd);
-    else if (s->n >= AHEAD)
+    else if (s->n >= COIR_ACCEPT_AHEAD)
         disarm(s);
 }
 

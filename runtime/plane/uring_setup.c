@@ -15,8 +15,6 @@
 #include "runtime/plane/lends.h"
 #include "runtime/plane/uring.h"
 
-enum { SMALLEST_RING = 4, WORKERS_BOUNDED = 16, WORKERS_UNBOUNDED = 64 };
-
 static const struct { const char *name; unsigned feature; } names[] = {
     { "defer", COIR_RING_DEFER },
     { "coop", COIR_RING_COOP },
@@ -79,7 +77,7 @@ static int make_ring(struct coir_uring_plane *p, unsigned entries)
             return params.features & IORING_FEAT_EXT_ARG ? 0 : -ENOSYS;
         if (err == -EINVAL && step < sizeof newest_first / sizeof *newest_first)
             p->features &= ~newest_first[step++];
-        else if ((err == -ENOMEM) && entries > SMALLEST_RING)
+        else if ((err == -ENOMEM) && entries > COIR_RING_SMALLEST)
             entries /= 2;
         else
             return err == -EINVAL ? -ENOSYS : err;
@@ -128,7 +126,7 @@ int coir_uring_open(struct coir_shard *s, const struct coir_plane_options *o, st
                     size_t len)
 {
     struct coir_uring_plane *p = calloc(1, sizeof *p);
-    unsigned workers[2] = { WORKERS_BOUNDED, WORKERS_UNBOUNDED };
+    unsigned workers[2] = { COIR_RING_WORKERS_BOUNDED, COIR_RING_WORKERS_UNBOUNDED };
     int err;
 
     *why = '\0';

@@ -11,11 +11,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/shard/run.h"
 
-enum {
-    TURN_STEPS = 256,                /* before the kernel is asked again */
-    SCRIBBLE = 8192,
-    SPIN_MAX = 50000, SPIN_MIN = 1000,   /* ns */
-};
+enum { SCRIBBLE = 8192, FEW = 8 };
 
 int64_t coir_now(void)
 {
@@ -67,6 +63,29 @@ static inline __attribute__((always_inline)) void step(struct coir_shard *s, str
     task_ended(t);
 }
 
+/* Torture: any of the first few may be next, also of those that have just become ready. */
+static struct coir_task *shuffled(struct coir_shard *s, struct coir_task *front)
+{
+    struct coir_task *t = front, **at = &t;
+
+    if (s->ready && coir_torture_order(2)) {
+        t = s->ready;
+        s->ready = t->next;
+        if (!s->ready)
+            coir_here.ready_end = &s->ready;
+        t->next = front;
+        front = t;
+    }
+    for (unsigned n = coir_torture_order(FEW); n > 0 && (*at)->next; n--)
+        at = &(*at)->next;
+    if (*at == front)
+        return front;
+    t = *at;
+    *at = t->next;
+    t->next = front;
+    return t;
+}
+
 /* The queue is taken whole, and again when that is used up: so its front is a register. The background
  * queue has one step a turn, whatever the others do. */
 static void run_ready(struct coir_shard *s)
@@ -74,7 +93,7 @@ static void run_ready(struct coir_shard *s)
     struct coir_task *t, *front = s->running;
     unsigned n = 0;
 
-    for (; n < TURN_STEPS; n++) {
+    for (; n < COIR_TURN_STEPS; n++) {
         if (!front) {
             front = s->ready;
             if (!front)
@@ -82,7 +101,7 @@ static void run_ready(struct coir_shard *s)
             s->ready = NULL;
             coir_here.ready_end = &s->ready;
         }
-        t = front;
+        t = COIR_TORTURED ? shuffled(s, front) : front;
         front = t->next;
         step(s, t);
     }
@@ -245,7 +264,7 @@ static bool spin(struct coir_shard *s, int64_t until)
     do {
         for (int i = 0; i < 32; i++) {
             if (!coir_inbox_empty(&s->inbox)) {
-                s->spin = s->spin * 2 < SPIN_MAX ? s->spin * 2 : SPIN_MAX;
+                s->spin = s->spin * 2 < COIR_SPIN_MAX ? s->spin * 2 : COIR_SPIN_MAX;
                 return true;
             }
             if (s->plane->kind->peek(s->plane))
@@ -253,7 +272,7 @@ static bool spin(struct coir_shard *s, int64_t until)
             coir_cpu_relax();
         }
     } while (coir_clock_monotonic() < end);
-    s->spin = s->spin / 2 > SPIN_MIN ? s->spin / 2 : SPIN_MIN;
+    s->spin = s->spin / 2 > COIR_SPIN_MIN ? s->spin / 2 : COIR_SPIN_MIN;
     return false;
 }
 
@@ -293,7 +312,9 @@ static void sleep_until(struct coir_shard *s, int64_t until)
  * time jumps. */
 static void jump(struct coir_shard *s, bool may_wait)
 {
-    s->plane->kind->wait(s->plane, 0);
+    do
+        s->plane->kind->wait(s->plane, 0);
+    while (coir_loop_next(s) != 0 && s->plane->kind->peek(s->plane));
     if (coir_loop_next(s) == 0 || (s->wheel.count && coir_wheel_next_exact(&s->wheel) <= s->virtual_now))
         return;
     if (!s->plane->in_flight_files && !s->jobs && s->wheel.count)

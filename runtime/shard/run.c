@@ -127,7 +127,8 @@ int coir_shard_begin(struct coir_runtime *run, unsigned id)
     s->id = id;
     s->virtual_now = wants_virtual_time() ? coir_clock_monotonic() : -1;
     s->torture = run->torture;
-    s->spin = 20000;
+    coir_torture_begin(id);
+    s->spin = COIR_SPIN_FIRST;
     s->visits_end = &s->visits;
     s->shields = &run->shields;
     coir_queue_init(&s->background);

@@ -19,7 +19,7 @@
 #include "runtime/task/home.h"
 #include "runtime/task/workers.h"
 
-enum { COIR_FILE_THREADS = 8 };
+
 
 struct coir_runtime {
     struct coir_options options;

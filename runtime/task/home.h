@@ -25,12 +25,10 @@
 #include "runtime/base/assert.h"
 #include "runtime/base/inbox.h"
 #include "runtime/base/pool.h"
+#include "runtime/base/torture.h"
 #include "runtime/base/wheel.h"
 
-enum {
-    COIR_STEP_AWAITS = 128,             /* awaits a step may do before it goes to the tail */
-    COIR_MAX_SHARDS = 64,
-};
+enum { COIR_MAX_SHARDS = 64 };
 #define COIR_PATIENCE (10 * COIR_S)     /* what is in coir_finally may take so long after a cancellation */
 
 struct coir_queue {

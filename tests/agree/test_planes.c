@@ -169,6 +169,7 @@ int main(int argc, char **argv)
     const bool epoll_only = io && !strcmp(io, "epoll");
     char folder[64];
 
+    WITHOUT_CHANCE("whole");           /* it says how many bytes there are at once */
     check_headers();
     unsetenv("COIR_URING");
     snprintf(folder, sizeof folder, "%s/coir-agree-XXXXXX", where);

@@ -155,6 +155,10 @@ static void test_bound(void)
     int64_t now = 131072, next;
     int turns = 0;
 
+    if (COIR_TORTURED) {
+        SKIP("coir_wheel_next looks at fewer, and slots are smaller");
+        return;
+    }
     coir_wheel_init(&wheel, 5);
     for (int i = 0; i < 100; i++)
         coir_wheel_add(&wheel, &timers[i], 190000 - i);
@@ -180,6 +184,10 @@ static void test_exact_up_to_64(void)
 {
     static struct coir_timer timers[65];
 
+    if (COIR_TORTURED) {
+        SKIP("coir_wheel_next looks at fewer, and slots are smaller");
+        return;
+    }
     coir_wheel_init(&wheel, 0);
     coir_wheel_add(&wheel, &timers[0], 131072);
     for (int i = 1; i < 65; i++)

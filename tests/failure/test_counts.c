@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "runtime/base/torture.h"
 #include "../ops/net.h"
 
 enum { EXCHANGES = 10000, WARM = 100, SIZE = 64, MOST = 64 };
@@ -96,9 +97,9 @@ static void judge(const struct server *f)
     EQ(f->after.chunks - f->before.chunks, 0, "%d connections: no memory for the pool", f->n);
     EQ(exchanges, EXCHANGES / f->n * f->n, "%d connections: so many exchanges", f->n);
     NOTE("%d connections: %.3f system calls an exchange", f->n, (double)calls / (double)exchanges);
-    OK(calls <= (ring ? 2u : 5u) * (uint64_t)exchanges + watching,
+    OK(COIR_TORTURED || calls <= (ring ? 2u : 5u) * (uint64_t)exchanges + watching,
        "%d connections: no more system calls (%llu) than that", f->n, (unsigned long long)calls);
-    EQ(f->after.submissions - f->before.submissions - (f->after.completions - f->before.completions), 0,
+    OK(f->after.submissions - f->before.submissions == f->after.completions - f->before.completions || COIR_TORTURED,
        "%d connections: as many receives wait as before", f->n);
 }
 
@@ -159,6 +160,7 @@ static void count(int n)
 
 int main(void)
 {
+    WITHOUT_CHANCE("fifo,whole,prompt"); /* it counts */
     alarm(60);
     count(1);
     count(64);

@@ -13,6 +13,7 @@ int main(void)
     SKIP_ALL("built without -Dfaults=true");
 }
 #else
+#include <netinet/tcp.h>
 #include <signal.h>
 
 #include "../ops/net.h"
@@ -31,6 +32,12 @@ static void hangs(int signal)
     _exit(2);
 }
 
+/* Of short writes each would wait for the answer to the one before. */
+static void at_once(int fd)
+{
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+}
+
 /* ---- echo ---- */
 
 struct serve_one {
@@ -41,9 +48,10 @@ struct serve_one {
     int file;
     union {
         struct coir_recv recv;
+        struct coir_recv_exact exact;
         struct coir_send_all send;
         struct coir_open open;
-        struct coir_pread pread;
+        struct coir_pread_exact pread;
         struct coir_sendfile sendfile;
         struct coir_close close;
     };
@@ -52,6 +60,7 @@ static coir_declare(serve_one);
 
 coir_body(serve_one, f) {
     f->file = -1;
+    at_once(f->fd);
     for (;;) {
         coir_get(f, f->n, &f->recv, coir_recv, .fd = f->fd, .buf = f->buf, .len = sizeof f->buf - 1);
         if (f->n == 0)
@@ -60,9 +69,10 @@ coir_body(serve_one, f) {
             coir_try(f, &f->send, coir_send_all, .fd = f->fd, .buf = f->buf, .len = f->n);
             continue;
         }
-        f->buf[f->n] = '\0';
+        coir_try(f, &f->exact, coir_recv_exact, .fd = f->fd, .buf = f->buf + f->n, .len = 10 - f->n);
+        f->buf[10] = '\0';
         coir_get(f, f->file, &f->open, coir_open, .path = f->buf, .flags = O_RDONLY);
-        coir_get(f, f->n, &f->pread, coir_pread, .fd = f->file, .buf = f->buf, .len = 4);
+        coir_get(f, f->n, &f->pread, coir_pread_exact, .fd = f->file, .buf = f->buf, .len = 4);
         coir_try(f, &f->send, coir_send_all, .fd = f->fd, .buf = f->buf, .len = f->n);
         coir_try(f, &f->sendfile, coir_sendfile, .out_fd = f->fd, .in_fd = f->file, .offset = 4, .count = 4);
     }
@@ -115,6 +125,7 @@ static coir_declare(client);
 coir_body(client, f) {
     f->fd = -1;
     coir_get(f, f->fd, &f->dial, coir_dial, .where = f->where);
+    at_once(f->fd);
     for (f->i = 0; f->i < (f->files ? 1 : 3); f->i++) {
         coir_try(f, &f->send, coir_send_all, .fd = f->fd, .buf = "served.txt", .len = f->files ? 10 : 8);
         coir_try(f, &f->recv, coir_recv_exact, .fd = f->fd, .buf = f->buf, .len = 8);

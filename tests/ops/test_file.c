@@ -273,6 +273,7 @@ coir_body(limited, f) {
 
 int main(void)
 {
+    WITHOUT_CHANCE("whole");           /* it says how many bytes there are at once */
     scratch_begin();
     const int before = open_descriptors();
     EQ(coir_run(NULL, coir_new(moving)), 0, "moving");

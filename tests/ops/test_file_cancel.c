@@ -355,6 +355,7 @@ int main(void)
     const struct coir_options tiny = { .ring_entries = 2 };
     const char *io = getenv("COIR_IO");
 
+    WITHOUT_CHANCE("fifo");            /* it scripts the order of steps */
     on_epoll = io && !strcmp(io, "epoll");
     scratch_begin();
     const int before = open_descriptors();

@@ -102,6 +102,7 @@ static int until_it_succeeds(bool allocations, int err)
 
 int main(void)
 {
+    WITHOUT_CHANCE("whole");           /* it says how many bytes there are at once */
     scratch_begin();
     const int allocations = until_it_succeeds(true, ENOMEM), calls = until_it_succeeds(false, EIO);
     NOTE("%d allocations and %d system calls were failed", allocations, calls);

@@ -94,6 +94,7 @@ static int until_it_succeeds(bool allocations, int err, bool by_name)
 
 int main(void)
 {
+    WITHOUT_CHANCE("whole,prompt");    /* it says how many bytes there are at once */
     for (int by_name = 0; by_name < 2; by_name++) {
         const int allocations = until_it_succeeds(true, ENOMEM, by_name);
         const int calls = until_it_succeeds(false, EIO, by_name);

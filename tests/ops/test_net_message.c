@@ -268,6 +268,7 @@ coir_body(refuses, f) {
 
 int main(void)
 {
+    WITHOUT_CHANCE("whole");           /* it says how many bytes there are at once */
     for (enum kind k = 0; k < KINDS; k++) {
         NOTE("%s", kind_names[k]);
         RUN(coir_new(passes, .kind = k), "passes");

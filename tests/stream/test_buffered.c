@@ -4,6 +4,7 @@
  * slowly, that ends or resets in the middle of a line, deadlines; how many system calls and allocations it takes; and
  * what is handed on to others.
  */
+#include "runtime/base/torture.h"
 #include "carry.h"
 #include "memory.h"
 
@@ -262,7 +263,7 @@ coir_body(counts, f) {
         coir_try(f, &f->u.put, coir_put, .writer = &f->w, .buf = "a line of 24 characters\n", .len = 24);
     coir_stats(0, &f->after);
     EQ(f->after.submissions - f->before.submissions, 0, "a hundred lines fit into the buffer");
-    EQ(f->after.syscalls - f->before.syscalls, 0, "without a system call");
+    OK(f->after.syscalls == f->before.syscalls || COIR_TORTURED, "without a system call");
     coir_try(f, &f->u.flush, coir_flush, .writer = &f->w);
     coir_stats(0, &f->after);
     EQ(f->after.submissions - f->before.submissions, 1, "and go at once");
@@ -273,7 +274,7 @@ coir_body(counts, f) {
         coir_try(f, &f->u.line, coir_read_line, .reader = &f->r);
     coir_stats(0, &f->after);
     EQ(f->after.submissions - f->before.submissions, 0, "a hundred lines from the buffer");
-    EQ(f->after.syscalls - f->before.syscalls, 0, "without a system call");
+    OK(f->after.syscalls == f->before.syscalls || COIR_TORTURED, "without a system call");
     EQ(f->after.allocations - f->before.allocations, 0, "without an allocation");
     coir_writer_destroy(&f->w);
     coir_reader_destroy(&f->r);
@@ -346,6 +347,7 @@ int main(void)
 {
     uint64_t random = seed();
 
+    WITHOUT_CHANCE("whole,prompt");    /* it counts operations */
     for (int carrier = 0; carrier < CARRIERS; carrier++) {
         for (int i = 0; i < 3; i++)
             RUN(coir_new(pieces, .carrier = carrier, .random = draw(&random)), "pieces");

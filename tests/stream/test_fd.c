@@ -309,6 +309,7 @@ coir_body(wrong, f) {
 
 int main(void)
 {
+    WITHOUT_CHANCE("whole");           /* it says how many bytes there are at once */
     scratch_begin();
     for (int carrier = 0; carrier < CARRIERS; carrier++) {
         RUN(coir_new(both, .carrier = carrier), "both ways over %s", carrier_name(carrier));

@@ -3,6 +3,7 @@
  * The buffered reader, over a stream in memory that gives its bytes when and in such pieces as the test wants: lines
  * and their ends, the stream's end, lines that are too long, errors, giving up in the middle, misuse.
  */
+#include "runtime/base/torture.h"
 #include "memory.h"
 #include "runtime/base/pool.h"
 
@@ -379,6 +380,7 @@ coir_body(wrong, f) {
 
 int main(void)
 {
+    WITHOUT_CHANCE("fifo,whole"); /* it scripts the order of steps */
     for (size_t size = 9; size < 33; size++) {
         for (size_t most = 1; most < 33; most += size == 9 ? 1 : 7)
             run_one("lines", coir_new(lines, .size = size, .most = most));
@@ -388,7 +390,10 @@ int main(void)
     run_one("given up", coir_new(gives_up));
     run_one("errors", coir_new(errors));
     run_one("two at a time", coir_new(two));
-    dies("destroyed under a wait", destroyed_under, "coir: a reader is destroyed while other waits for it at ");
+    if (COIR_TORTURED)
+        SKIP("each await parks: who waits is another, and it says more before");
+    else
+        dies("destroyed under a wait", destroyed_under, "coir: a reader is destroyed while other waits for it at ");
     run_one("what is wrong", coir_new(wrong));
     return DONE();
 }

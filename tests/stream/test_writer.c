@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 
+#include "runtime/base/torture.h"
 #include "memory.h"
 #include "runtime/base/pool.h"
 
@@ -384,6 +385,7 @@ int main(void)
 {
     uint64_t random = seed();
 
+    WITHOUT_CHANCE("fifo,whole"); /* it scripts the order of steps */
     run_one("order", coir_new(order));
     run_one("printing", coir_new(prints));
     run_one("given up", coir_new(gives_up));
@@ -391,7 +393,10 @@ int main(void)
         run_one("random", coir_new(puts_much, .seed = draw(&random) | 1));
     run_one("left", coir_new(left));
     run_one("two at a time", coir_new(two));
-    dies("destroyed under a wait", destroyed_under, "coir: a writer is destroyed while other waits for it at ");
+    if (COIR_TORTURED)
+        SKIP("each await parks: who waits is another, and it says more before");
+    else
+        dies("destroyed under a wait", destroyed_under, "coir: a writer is destroyed while other waits for it at ");
     run_one("what is wrong", coir_new(wrong));
     return DONE();
 }

@@ -251,6 +251,7 @@ static void used_elsewhere(void)
 
 int main(void)
 {
+    WITHOUT_CHANCE("fifo");            /* it scripts the order of steps */
     run_scripts(&subject, scripts, sizeof scripts / sizeof *scripts);
     run_random(&subject, 400);
     run_one("odds", coir_new(odds));

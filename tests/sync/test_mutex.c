@@ -523,6 +523,7 @@ int main(void)
 {
     const struct coir_options two = { .shards = 2 };
 
+    WITHOUT_CHANCE("fifo");            /* it scripts the order of steps */
     run_scripts(&subject, scripts, sizeof scripts / sizeof *scripts);
     run_random(&subject, 400);
     run_one("odds", coir_new(odds));

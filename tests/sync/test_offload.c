@@ -474,6 +474,7 @@ int main(void)
 {
     struct coir_pool_counts counts;
 
+    WITHOUT_CHANCE("fifo");            /* it scripts the order of steps */
     sem_init(&gate, 0, 0);
     sem_init(&arrived, 0, 0);
     EQ(coir_pool_limit("early", 2), -EINVAL, "no pool where no shard runs");

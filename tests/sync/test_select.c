@@ -3,6 +3,7 @@
  * coir_select on one shard: channels, times, cells, descriptors. Who comes first is driven step by step: a driver does
  * several things between two awaits, when nobody else can run, and then lets the others go on.
  */
+#include "runtime/base/torture.h"
 #include "select_test.h"
 
 #define REST(f) coir_await(f, &(f)->rest, rest)
@@ -597,7 +598,7 @@ coir_body(counted, f) {
     coir_await(f, &f->select, coir_select, .arms = f->one.arms, .n = 5);
     coir_stats(0, &f->after);
     EQ(f->select.result, 4, "the descriptor");
-    EQ(calls(f), 1, "costs one poll(2)");
+    OK(calls(f) == 1 || COIR_TORTURED, "costs one poll(2)");
     EQ(f->after.submissions - f->before.submissions, 0, "nothing of the plane");
     close(f->fds[0]);
     close(f->fds[1]);
@@ -694,6 +695,7 @@ static void destroys_its_cell(void)
 
 int main(void)
 {
+    WITHOUT_CHANCE("fifo,prompt");     /* it scripts the order of steps, and counts calls */
     run_one("ready", coir_new(ready));
     run_one("waited", coir_new(waited));
     run_one("same turn", coir_new(same_turn));

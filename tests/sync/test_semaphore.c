@@ -502,6 +502,7 @@ int main(void)
 {
     const uint64_t start = seed();
 
+    WITHOUT_CHANCE("fifo");            /* it scripts the order of steps */
     test_plain();
     test_lines();
     run_one("odds", coir_new(odds));

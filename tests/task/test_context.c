@@ -356,6 +356,7 @@ static int dangles(void)
 
 int main(void)
 {
+    WITHOUT_CHANCE("fifo");            /* it scripts the order of steps */
     setenv("COIR_TIME", "virtual", 1);
     test_awaits();
     test_groups();

@@ -212,6 +212,7 @@ int main(void)
 {
     const bool less = SANITIZED || TORTURE;
 
+    WITHOUT_CHANCE("fifo");            /* it scripts the order of steps */
     EQ(run(coir_new(deep, .n = 0, .naps = 100)), 0, "a chain of one");
     EQ(run(coir_new(deep, .n = 10000, .naps = 100)), 0, "a chain of 10,000");
     small_stack(less ? 100000 : 1000000);

@@ -667,6 +667,7 @@ static int hands_a_frame_over(void)
 
 int main(void)
 {
+    WITHOUT_CHANCE("fifo");            /* it scripts the order of steps */
     setenv("COIR_TIME", "virtual", 1);
     EQ(run(coir_new(limited)), 0, "a limit");
     EQ(run(coir_new(fifo)), 0, "spawners in turn");

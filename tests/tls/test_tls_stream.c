@@ -392,6 +392,7 @@ int main(void)
     const struct identity ca = make_folder();
     struct coir_tls_context *client = usual_client(), *server = usual_server(), *server_12 = usual_server();
 
+    WITHOUT_CHANCE("whole");           /* it says how many bytes there are at once */
     at_most_12(server_12);
     for (enum kind kind = 0; kind < KINDS; kind++)
         RUN(coir_new(exchange, .client = client, .server = server, .kind = kind), "both ways, %s", kind_names[kind]);
