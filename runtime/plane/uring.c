@@ -435,11 +435,27 @@ unsigned coir_uring_reap(struct coir_uring_plane *p)
             leave_late(p);
             break;
         }
+        p->reaped = ++n;
         complete(p, cqe->user_data, cqe->res, cqe->flags);
-        n++;
     }
     io_uring_cq_advance(&p->ring, n);
+    p->reaped = 0;
     return n;
+}
+
+int coir_uring_brought(struct coir_uring_plane *p, const struct coir_io *io)
+{
+    struct io_uring_cqe *cqe;
+    unsigned head, n = 0;
+
+    io_uring_for_each_cqe(&p->ring, head, cqe) {
+        const int res = cqe->res;
+        if (n++ < p->reaped || cqe->user_data != tag(p, io) || res < 0)
+            continue;
+        cqe->res = -ECONNABORTED;
+        return res;
+    }
+    return -EAGAIN;
 }
 
 /* ---- waiting ---- */

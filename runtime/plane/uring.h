@@ -72,6 +72,7 @@ struct coir_uring_plane {
     uint64_t wake_count;
     struct coir_io wake_io;          /* the read of it */
     int registered;                  /* the eventfd that `fd` made, registered with the ring; or -1 */
+    unsigned reaped;                 /* completions that have been handled, and are not yet given back */
     bool closing;
 
     void *buffers;                   /* uring_buffers.c: the ring of provided buffers, made when first used */
@@ -122,6 +123,9 @@ void coir_uring_cancel_again(struct coir_alarm *alarm);
 void coir_uring_enter(struct coir_uring_plane *p, int64_t timeout);
 /* Handles what has been completed. */
 unsigned coir_uring_reap(struct coir_uring_plane *p);
+/* A descriptor that the kernel has brought for io, in a completion that is still to be handled: that then says
+ * -ECONNABORTED, and who takes it owns it. Or -EAGAIN. */
+int coir_uring_brought(struct coir_uring_plane *p, const struct coir_io *io);
 /* Arms the read of the wake eventfd. 0 or -ENOMEM. */
 int coir_uring_arm_wake(struct coir_uring_plane *p);
 

@@ -7,7 +7,8 @@
  * until the listener is closed, or the shard ends.
  *
  *      kernel --CQE--> the oldest accept that waits
- *                 \--> or `ahead`, which later accepts take from
+ *             |   \--> or `ahead`, which later accepts take from
+ *             \------> or an accept that cannot wait any more, before the CQE is handled
  *
  * Invariants:
  *   1. `ahead` has something only while no accept waits; so connections are handed out in order, to waiters in
@@ -70,14 +71,21 @@ static bool put_ahead(struct shots *s, int fd)
     return true;
 }
 
-static int take_ahead(struct coir_fd_guest *guest)
+static int take_ahead(struct shots *s)
 {
-    struct shots *s = shots_of(guest);
-
     if (!s->n)
         return -EAGAIN;
     s->n--;
     return s->ahead[s->head++ & (s->room - 1)];
+}
+
+/* Also what the kernel has accepted and nobody has looked at: it is in the backlog no more, and has arrived. */
+static int take(struct coir_fd_guest *guest)
+{
+    struct shots *s = shots_of(guest);
+    const int fd = take_ahead(s);
+
+    return fd >= 0 || !s->armed || s->io.state != COIR_IO_IN_RING ? fd : coir_uring_brought(s->p, &s->io);
 }
 
 /* ---- who waits ---- */
@@ -172,7 +180,7 @@ static bool go(struct shots *s, uint8_t how)
     int fd;
 
     s->leaving = LEAVES;
-    while ((fd = take_ahead(&s->guest)) >= 0)
+    while ((fd = take_ahead(s)) >= 0)
         close(fd);
     if (coir_timer_armed(&s->pause.timer))
         coir_wheel_remove(&s->p->base.shard->wheel, &s->pause.timer);
@@ -308,7 +316,7 @@ static struct shots *settle(struct coir_uring_plane *p, struct coir_fd *e, int f
     s->io.task = &s->self;
     s->io.fd = fd;
     s->guest.leave = leave;
-    s->guest.take = take_ahead;
+    s->guest.take = take;
     s->p = p;
     s->single = !(p->features & COIR_RING_MULTISHOT);
     s->pause.fire = pause_is_over;
@@ -329,7 +337,7 @@ enum coir_share coir_uring_share(struct coir_uring_plane *p, struct coir_io *io)
     s = s ? s : settle(p, e, io->fd);
     if (!s)
         return COIR_SHARES_NOT;
-    io->res = take_ahead(&s->guest);
+    io->res = take_ahead(s);
     if (io->res >= 0)
         return COIR_SHARE_TAKEN;
     io->state = COIR_IO_SHARING;
