@@ -13,7 +13,9 @@
  * out. What must hold is that nothing is lost and nothing is doubled, and each contender counts for itself. Where the
  * rival is through, with its end in between, it has won.
  *
- * Nothing here depends on the order in which tasks run, beyond that a step is not interrupted.
+ * Nothing here depends on the order in which tasks run, beyond that a step is not interrupted. A wait that ends by
+ * itself, as one for a file does, may be over before the driver sees it: then it is tried again, with one more idle
+ * task beside them, which shifts what falls into one turn.
  */
 #ifndef COIR_TESTS_RACES_RACES_H
 #define COIR_TESTS_RACES_RACES_H
@@ -90,7 +92,8 @@ struct world {
     struct coir_alarm alarm;
     int64_t at;                                  /* when the deadline passes */
     uint64_t turns;
-    bool begun, ended, won;
+    bool begun, ended, won, missed;              /* missed: it has ended before the driver saw it wait */
+    unsigned idle;                               /* tasks beside them, a step each */
     int cleaned;                                 /* how often the contender's coir_finally ran */
     int status, outer;                           /* of the wait, and of the scope around it */
     /* the contest's own */
@@ -180,6 +183,12 @@ coir_body(follows, f) {
     f->w->contest->event(f->w);
 } coir_end
 
+struct idles { coir_frame_void; coir_no_args; };
+static coir_declare(idles);
+coir_body(idles, f) {
+    (void)f;
+} coir_end
+
 struct fails {
     coir_frame_void;
     coir_args(struct world *w;);
@@ -232,11 +241,17 @@ coir_body(drives, f) {
     if (f->w->rival == DEADLINE && f->w->order == EVENT_FIRST)
         arm(f->w);
     coir_group_open(f, &f->w->group);
+    for (; f->w->idle; f->w->idle--)
+        coir_spawn(&f->w->group, coir_new(idles));
     coir_spawn(&f->w->group, coir_new(contender, .w = f->w,
                                       .deadline = f->w->rival == DEADLINE ? f->w->at : COIR_NEVER));
-    while (!is_ready(f->w))
+    while (!is_ready(f->w) && !f->w->ended)
         coir_try(f, &f->pass, coir_pass);
-    if (at_once(f->w)) {
+    f->w->missed = f->w->ended;
+    if (f->w->missed) {
+        if (coir_timer_armed(&f->w->alarm.timer))
+            coir_wheel_remove(&coir_shard_here()->wheel, &f->w->alarm.timer);
+    } else if (at_once(f->w)) {
         if (f->w->rival == STOP) {
             coir_await(f, &f->sleep, coir_sleep, .ns = 3600 * COIR_S);      /* until it is stopped itself */
             if (f->w->order == RIVAL_FIRST)
@@ -255,10 +270,11 @@ coir_body(drives, f) {
     }
     coir_finally(f) {
         coir_await(f, &f->wait, coir_group_wait, .group = &f->w->group);
-        if (f->w->order == RIVAL_THROUGH)
+        if (f->w->order == RIVAL_THROUGH && !f->w->missed)
             f->w->contest->event(f->w);
         f->w->won = f->w->status == 0;
-        f->w->contest->check(f->w);
+        if (!f->w->missed)
+            f->w->contest->check(f->w);
     }
 } coir_end
 
@@ -285,7 +301,8 @@ static void judge(const struct world *w, int fds)
     RACE_EQ(count_fds(), fds, "no descriptor is left");
 }
 
-static void race_one(const struct contest *c, enum rival rival, enum order order)
+/* False: it was missed. */
+static bool race_once(const struct contest *c, enum rival rival, enum order order, unsigned idle)
 {
     struct world *w = &world;
     const int fds = count_fds();
@@ -295,18 +312,40 @@ static void race_one(const struct contest *c, enum rival rival, enum order order
     w->contest = c;
     w->rival = rival;
     w->order = order;
+    w->idle = idle;
     w->fd = w->peer = w->twin = w->other = -1;
     w->status = w->outer = 1;
     race_is(c->name, rival_names[rival], order == EVENT_FIRST ? 'A' : 'B');
     if (c->begin && !c->begin(w)) {
         SKIP("[%s, %c] cannot be driven here", race_name, race_order);
-        return;
+        return true;
     }
     status = coir_run(NULL, coir_new(drives, .w = w));
     RACE_EQ(status, 0, "the run ends well");
     if (c->end)
         c->end(w);
-    judge(w, fds);
+    if (!w->missed)
+        judge(w, fds);
+    return !w->missed;
+}
+
+static void race_one(const struct contest *c, enum rival rival, enum order order)
+{
+    enum { TRIES = 64 };
+    unsigned n = 0;
+
+    while (n < TRIES && !race_once(c, rival, order, n))
+        n++;
+    if (n == TRIES)
+        RACE_OK(false, "it is seen to wait");
+}
+
+/* What has begun is with the kernel, or where coir_uring_enter gives it to the kernel. */
+TAP_UNUSED static bool is_sent(void)
+{
+    struct coir_plane *const p = coir_plane_here();
+
+    return p->in_flight && !(p->kind == &coir_uring && coir_uring_self(p)->unsent);
 }
 
 /* Every rival of the contest, in every order. */

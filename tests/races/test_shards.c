@@ -39,8 +39,8 @@ static coir_declare(away);
 
 coir_body(away, f) {
     step_is(1);
-    if (f->how == CROSSES)
-        hold_until(2);                   /* home has sent its cancel by then */
+    if (f->how == CROSSES || f->how == ENDS)
+        hold_until(2);                   /* home has sent its cancel by then, or is held until this has ended */
     if (f->how == GOES_ON)
         coir_await(f, &f->sleep, coir_sleep, .ns = 3600 * COIR_S);
     f->task.status = f->how == GOES_ON ? coir_status(&f->sleep) : 0;
@@ -95,12 +95,12 @@ coir_body(letters, f) {
     f->status = 1;
     coir_group_open(f, &f->group);
     coir_spawn(&f->group, coir_new(sender, .how = f->how, .scope = &f->scope, .status = &f->status));
-    while (step_now() < 1) {
-        if (coir_inbox_empty(&coir_shard_here()->inbox))
-            coir_await(f, &f->pass, coir_pass);
-    }
-    if (f->how == ENDS)
+    while (step_now() < 1)
+        coir_await(f, &f->pass, coir_pass);
+    if (f->how == ENDS) {
+        step_is(2);
         wait_for_a_letter();
+    }
     if (f->stop)
         coir_stop();
     else

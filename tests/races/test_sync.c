@@ -279,7 +279,7 @@ static struct coir_sleep *sleeper;
 static bool it_sleeps(struct world *w)
 {
     (void)w;
-    return sleeper && coir_timer_armed(&sleeper->alarm.timer);
+    return sleeper && sleeper->task.state == 1;      /* its timer is nothing before */
 }
 
 static bool begin_sleep(struct world *w)
@@ -292,7 +292,7 @@ static bool begin_sleep(struct world *w)
 /* Its time has come: what the loop does with a timer that is due. */
 static void its_time_comes(struct world *w)
 {
-    w->number = coir_timer_armed(&sleeper->alarm.timer);
+    w->number = sleeper && coir_timer_armed(&sleeper->alarm.timer);
     if (w->number) {
         coir_wheel_remove(&coir_shard_here()->wheel, &sleeper->alarm.timer);
         sleeper->alarm.fire(&sleeper->alarm);
@@ -303,8 +303,8 @@ struct sleeps { coir_frame_void; coir_args(struct world *w;); struct coir_sleep 
 static coir_declare(sleeps);
 coir_body(sleeps, f) {
     sleeper = &f->slot;
-    f->slot.alarm.timer.next = NULL;
     coir_await(f, &f->slot, coir_sleep, .ns = COIR_S);
+    sleeper = NULL;
     f->w->status = coir_status(&f->slot);
     coir_check(f, &f->slot);
 } coir_end
