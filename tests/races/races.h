@@ -14,8 +14,8 @@
  * rival is through, with its end in between, it has won.
  *
  * Nothing here depends on the order in which tasks run, beyond that a step is not interrupted. A wait that ends by
- * itself, as one for a file does, may be over before the driver sees it: then it is tried again, with one more idle
- * task beside them, which shifts what falls into one turn.
+ * itself, as one for a file does, may be over before the driver sees it: then it is tried again, with more idle steps
+ * beside it, or one before it, which shifts what falls into one turn.
  */
 #ifndef COIR_TESTS_RACES_RACES_H
 #define COIR_TESTS_RACES_RACES_H
@@ -93,6 +93,7 @@ struct world {
     int64_t at;                                  /* when the deadline passes */
     uint64_t turns;
     bool begun, ended, won, missed;              /* missed: it has ended before the driver saw it wait */
+    bool later;                                  /* it waits a step later */
     unsigned idle;                               /* tasks beside them, a step each */
     int cleaned;                                 /* how often the contender's coir_finally ran */
     int status, outer;                           /* of the wait, and of the scope around it */
@@ -109,15 +110,26 @@ static struct world world;
 
 /* ---- the contender ---- */
 
+struct idles { coir_frame_void; coir_no_args; };
+static coir_declare(idles);
+coir_body(idles, f) {
+    (void)f;
+} coir_end
+
 struct contender {
     coir_frame_void;
     coir_args(struct world *w; int64_t deadline;);
     struct coir_task *kids[1];
-    struct coir_combine one;
+    union {
+        struct idles idle;
+        struct coir_combine one;
+    };
 };
 static coir_declare(contender);
 
 coir_body(contender, f) {
+    if (f->w->later)
+        coir_await(f, &f->idle, idles);
     f->kids[0] = f->w->contest->make(f->w);
     f->w->begun = true;
     coir_within(f, &f->w->scope, f->deadline, &f->one, coir_combine, .kids = f->kids, .n = 1, .how = COIR_RACE);
@@ -181,12 +193,6 @@ coir_body(follows, f) {
     while (f->w->rival == FAILURE && !coir_cancelled(f))
         coir_await(f, &f->pass, coir_pass);
     f->w->contest->event(f->w);
-} coir_end
-
-struct idles { coir_frame_void; coir_no_args; };
-static coir_declare(idles);
-coir_body(idles, f) {
-    (void)f;
 } coir_end
 
 struct fails {
@@ -302,7 +308,7 @@ static void judge(const struct world *w, int fds)
 }
 
 /* False: it was missed. */
-static bool race_once(const struct contest *c, enum rival rival, enum order order, unsigned idle)
+static bool race_once(const struct contest *c, enum rival rival, enum order order, unsigned tries)
 {
     struct world *w = &world;
     const int fds = count_fds();
@@ -312,7 +318,8 @@ static bool race_once(const struct contest *c, enum rival rival, enum order orde
     w->contest = c;
     w->rival = rival;
     w->order = order;
-    w->idle = idle;
+    w->later = tries % 2;
+    w->idle = tries / 2;
     w->fd = w->peer = w->twin = w->other = -1;
     w->status = w->outer = 1;
     race_is(c->name, rival_names[rival], order == EVENT_FIRST ? 'A' : 'B');
