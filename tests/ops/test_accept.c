@@ -236,6 +236,51 @@ coir_body(cancelled, f) {
     coir_try(f, &f->close, coir_close, .fd = f->listener);
 } coir_end
 
+/* What has come counts, wherever it is by then: in the backlog, or accepted by the ring that nobody has looked at.
+ * The second of two that wait is cancelled with a connection there, and the first still gets the next; then the
+ * listener is closed with one there. */
+struct arrived {
+    coir_frame_void;
+    coir_no_args;
+    int listener, clients[3];
+    struct got got[3];
+    struct coir_group older, younger;
+    union {
+        struct coir_close close;
+        struct coir_sleep sleep;
+        struct settle settle;
+        struct coir_group_wait wait;
+    };
+};
+static coir_declare(arrived);
+
+coir_body(arrived, f) {
+    f->listener = coir_listen("127.0.0.1:0", NULL);
+    coir_group_open(f, &f->older);
+    coir_group_open(f, &f->younger);
+    coir_spawn(&f->older, coir_new(one, .listener = f->listener, .got = &f->got[0], .addr = true));
+    SETTLE(f);
+    coir_spawn(&f->younger, coir_new(one, .listener = f->listener, .got = &f->got[1], .addr = true));
+    SETTLE(f);
+    f->clients[1] = client(port_of(f->listener));
+    coir_group_cancel(&f->younger);
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->younger);
+    f->clients[0] = client(port_of(f->listener));
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->older);
+    coir_group_open(f, &f->older);
+    coir_spawn(&f->older, coir_new(one, .listener = f->listener, .got = &f->got[2], .addr = true));
+    SETTLE(f);
+    f->clients[2] = client(port_of(f->listener));
+    coir_try(f, &f->close, coir_close, .fd = f->listener);
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->older);
+    for (int i = 0; i < 3; i++) {
+        EQ(f->got[i].status, 0, "%s: accept %d has what had come", variant, i);
+        EQ(ntohs(((struct sockaddr_in *)&f->got[i].addr)->sin_port), port_of(f->clients[i]), "%s: its own", variant);
+        close(f->got[i].fd);
+        close(f->clients[i]);
+    }
+} coir_end
+
 /* ---- closing under waiters; connections ahead ---- */
 
 struct closing {
@@ -559,6 +604,7 @@ static void run_all(const struct coir_options *o)
     run("non-blocking", o, coir_new(modes, .flags = O_NONBLOCK));
     run("order", o, coir_new(order));
     run("cancelled", o, coir_new(cancelled));
+    run("arrived", o, coir_new(arrived));
     run("closing", o, coir_new(closing, .waiters = MANY));
     run("closing with connections ahead", o, coir_new(closing, .clients = 40));
     run("closing with both", o, coir_new(closing, .waiters = 30, .clients = 10));
