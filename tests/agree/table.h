@@ -612,10 +612,10 @@ static const struct row coir_process_run_rows[] = {
     { "too little room, and it runs on", NOTHING, .len = 2, LONG, .status = -EMSGSIZE, .result = 2, .buf = "he" },
     { "it leaves somebody behind", NOTHING, .len = ROOM, .text = "printf hello; sleep 0.05 &", TAKES },
     { "cancelled before", NOTHING, .len = ROOM, LONG, .when = BEFORE, .status = -ECANCELED },
-    { "cancelled at once", NOTHING, .len = ROOM, .text = "sleep 1000", .when = QUICKLY, .status = -ECANCELED },
-    { "cancelled", NOTHING, .len = ROOM, .text = "sleep 1000", .when = DURING, .status = -ECANCELED },
+    { "cancelled at once", NOTHING, .len = ROOM, .text = "exec sleep 1000", .when = QUICKLY, .status = -ECANCELED },
+    { "cancelled", NOTHING, .len = ROOM, .text = "exec sleep 1000", .when = DURING, .status = -ECANCELED },
     { "cancelled when it has ended", NOTHING, .len = ROOM, .text = "printf hello", .when = ENDED, TAKES },
-    { "deadline", NOTHING, .len = ROOM, .text = "sleep 1000", .deadline = SOON, .status = -ETIMEDOUT },
+    { "deadline", NOTHING, .len = ROOM, .text = "exec sleep 1000", .deadline = SOON, .status = -ETIMEDOUT },
     { "deadline in the past", NOTHING, .len = ROOM, LONG, .deadline = PAST, .status = -ETIMEDOUT },
     { "NULL", NOTHING, .len = ROOM, LONG, .null = true, .status = -EFAULT },
 };
