@@ -114,8 +114,10 @@ coir_body(coir_read_line, f) {
         coir_await(f, &f->fill, coir_reader_fill, .reader = f->reader, .need = 1);
         f->result = coir_reader_view(f->reader);
         coir_check(f, &f->fill);
-        if (f->fill.result == 0)
-            coir_fail(f, last_piece(f->reader, f->rest, &f->result));
+        if (f->fill.result == 0) {
+            f->found = last_piece(f->reader, f->rest, &f->result);
+            break;
+        }
     }
     if (f->found < 0)
         coir_fail(f, f->found);

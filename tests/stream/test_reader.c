@@ -36,7 +36,7 @@ union slots {
 
 /* ---- lines ---- */
 
-static const char some_lines[] = "one\r\n\ntwo\rtwo\n\r\n\0zero\0\nlast";
+static const char some_lines[] = "one\r\n\ntwo\rtwo\n\r\n\0zero\0\nlast\r";
 
 struct lines {
     coir_frame_void;
@@ -56,10 +56,10 @@ coir_body(lines, f) {
     LINE("");
     LINE("\0zero\0");
     SAYS(-ENODATA, &f->u.line, coir_read_line, .reader = &f->r);
-    EQ(f->u.line.result.len, 4, "half a line is no line");
-    MEM_EQ(f->u.line.result.data, "last", 4, "but it is there");
+    EQ(f->u.line.result.len, 5, "half a line is no line");
+    MEM_EQ(f->u.line.result.data, "last\r", 5, "but it is there");
     SAYS(-ENODATA, &f->u.line, coir_read_line, .reader = &f->r);
-    HAS("last");
+    HAS("last\r");
     LINE("last", .rest = true);
     THE_END();
     THE_END();
