@@ -233,6 +233,68 @@ coir_body(waits, f) {
     }
 } coir_end
 
+/* ---- signals ---- */
+
+struct stops {
+    coir_frame_void;
+    coir_args(bool *ended;);
+    struct coir_stop_on_signal stop;
+};
+static coir_declare(stops);
+
+coir_body(stops, f) {
+    coir_try(f, &f->stop, coir_stop_on_signal);
+    if (f->stop.result != SIGTERM)
+        OK(false, "stopped by %d", f->stop.result);
+    coir_finally(f) {
+        *f->ended = true;
+    }
+} coir_end
+
+/* Sent only to who has a subscription. The stop cancels the main task, which ends all the same. */
+struct signals {
+    coir_frame_void;
+    coir_no_args;
+    bool ended;
+    struct coir_signals *signals;
+    struct coir_group group;
+    struct coir_signal_next next;
+    struct coir_sleep sleep;
+    struct coir_group_wait wait;
+};
+static coir_declare(signals);
+
+static bool is_caught(int number)
+{
+    struct sigaction now;
+
+    return sigaction(number, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO;
+}
+
+coir_body(signals, f) {
+    coir_group_open(f, &f->group);
+    f->signals = coir_signals_open(SIGUSR1);
+    if (!f->signals)
+        coir_fail(f, errno);
+    kill(getpid(), SIGUSR1);
+    coir_try(f, &f->next, coir_signal_next, .signals = f->signals);
+    if (f->next.result.number != SIGUSR1 || f->next.result.count != 1)
+        OK(false, "%d came, %u times", f->next.result.number, f->next.result.count);
+    f->ended = false;
+    if (coir_spawn(&f->group, coir_new(stops, .ended = &f->ended)) < 0)
+        coir_fail(f, ENOMEM);
+    while (!is_caught(SIGTERM) && !f->ended && !coir_cancelled(f))
+        coir_await(f, &f->sleep, coir_sleep, .ns = 1000);
+    if (is_caught(SIGTERM))
+        kill(getpid(), SIGTERM);
+    coir_finally(f) {
+        coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+        coir_signals_close(f->signals);
+        if (is_caught(SIGUSR1) || is_caught(SIGTERM))
+            OK(false, "a disposition is left");
+    }
+} coir_end
+
 /* ---- the table ---- */
 
 static struct coir_task *make_tasks(void)
@@ -250,6 +312,11 @@ static struct coir_task *make_waits(void)
     return coir_new(waits);
 }
 
+static struct coir_task *make_signals(void)
+{
+    return coir_new(signals);
+}
+
 static const struct program {
     const char *name;
     struct coir_task *(*make)(void);
@@ -258,6 +325,7 @@ static const struct program {
     { "tasks", make_tasks, " sleep sleep_until pass group_spawn group_wait cell_wait combine " },
     { "channels", make_channels, " channel_send channel_recv xchan_send xchan_recv " },
     { "waits", make_waits, " acquire lock condition_wait event_wait once_begin barrier_wait " },
+    { "signals", make_signals, " signal_next stop_on_signal " },
 };
 
 /* Not here, and why. */
@@ -268,8 +336,7 @@ static const struct { const char *covers, *why; } elsewhere[] = {
     { " reader_fill read_some read_exact peek skip read_until read_line skip_until copy put flush make_room ",
       "they allocate nothing and ask nobody but their stream, whose every failure tests/stream makes" },
     { " serve ", "tests/ops/test_serve.c fails its parts" },
-    { " signal_next stop_on_signal process_start process_wait process_close ",
-      "not yet: their own tests fail what they start with" },
+    { " process_start process_wait process_close process_run ", "tests/ops/test_process_faults.c fails them" },
     { " tls_handshake ", "another library; tests/tls" },
 };
 
