@@ -237,7 +237,7 @@ coir_body(full, f) {
     coir_group_open(f, &f->group);
     EQ(coir_spawn(&f->group, coir_new(one_connect, .fd = f->fd, .addr = (struct sockaddr *)&f->un, .len = sizeof f->un,
                                       .status = &f->status)), 0, "spawned");
-    coir_await(f, &f->sleep, coir_sleep, .ns = 3 * COIR_MS);
+    coir_await(f, &f->sleep, coir_sleep, .ns = 30 * COIR_MS);    /* by then it waits */
     coir_await(f, &f->close, coir_close, .fd = f->fd);
     f->fd = unix_socket(f->nonblocking);     /* the same number: it must not be mistaken for the other */
     close(MUST(accept4(f->listener, NULL, NULL, SOCK_CLOEXEC)));
