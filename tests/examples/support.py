@@ -8,6 +8,7 @@ it is a failure.
 import os
 import re
 import resource
+import signal
 import socket
 import struct
 import subprocess
@@ -90,15 +91,22 @@ def usage_cases(name, *bad):
         ok(err != "", f"{name} {' '.join(args)}: with a reason")
 
 
+def begin(files):
+    """In the child: who is started in the background by a shell has SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if files:
+        few_files(files)
+
+
 class Server:
     """An example that serves, on a free port of 127.0.0.1 as a rule; with no more than `files` descriptors."""
 
     def __init__(self, name, *args, env=None, files=None):
         self.name = name
-        self.errors = tempfile.TemporaryFile("w+")
+        self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen([EXAMPLES / name, *map(str, args)], stdout=subprocess.PIPE, stderr=self.errors,
                                         encoding="utf-8", env={**os.environ, **(env or {})},
-                                        preexec_fn=files and (lambda: few_files(files)))
+                                        preexec_fn=lambda: begin(files))
         self.line = self.process.stdout.readline()
         match = re.search(r" on (?:http://)?(\S+?)/?$", self.line)
         if not match:
@@ -109,8 +117,8 @@ class Server:
         self.port = int(port.group(1)) if port else 0
 
     def said(self):
-        self.errors.seek(0)
-        return self.errors.read()
+        """What it has said on stderr so far. The file's position is the server's: it is not moved."""
+        return os.pread(self.errors.fileno(), 1 << 24, 0).decode(errors="replace")
 
     def connect(self):
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)

@@ -115,6 +115,13 @@ coir_body(commit, f) {
     coir_cell_complete(&cell, coir_status(&f->sleep), 0);
 } coir_end
 
+struct stops { coir_frame_void; coir_no_args; };
+static coir_declare(stops);
+
+coir_body(stops, f) {
+    coir_stop();
+} coir_end
+
 struct commits {
     coir_frame_void;
     coir_no_args;
@@ -126,7 +133,7 @@ static coir_declare(commits);
 coir_body(commits, f) {
     coir_cell_init(&cell);
     EQ(coir_spawn_on(coir_shard_count() - 1, coir_new(commit)), 0, "a commit");
-    coir_stop();
+    EQ(coir_detach(coir_new(stops)), 0, "and who stops, once this has parked in its shield");
     coir_shield(f, &f->scope, &f->wait, coir_cell_wait, .cell = &cell);
     EQ(coir_status(&f->wait), 0, "what a shield waits for is not cancelled, wherever it is");
 } coir_end
