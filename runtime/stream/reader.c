@@ -163,6 +163,8 @@ coir_body(coir_read_exact, f) {
         if (bad)
             coir_fail(f, bad);
     }
+    if (f->len == 0)                     /* also to nowhere */
+        coir_return(f);
     for (;;) {
         f->result += coir_reader_take(f->reader, (char *)f->buf + f->result, f->len - f->result);
         if (f->result == f->len)
