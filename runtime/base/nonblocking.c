@@ -68,11 +68,16 @@ void coir_nonblocking_end(struct coir_nonblocking *hold)
 bool coir_is_nonblocking(int fd)
 {
     const struct coir_nonblocking *other;
-    int flags;
+    bool is;
 
     pthread_mutex_lock(&lock);
     other = find(fd);
-    flags = other ? 0 : fcntl(fd, F_GETFL);
+    if (other) {
+        is = !other->blocking;
+    } else {
+        const int flags = fcntl(fd, F_GETFL);
+        is = flags >= 0 && (flags & O_NONBLOCK);
+    }
     pthread_mutex_unlock(&lock);
-    return other ? !other->blocking : flags >= 0 && (flags & O_NONBLOCK);
+    return is;
 }
