@@ -85,13 +85,13 @@ static void test_threads(int fd)
 
 /* ---- writes while another thread holds the mode, and lets go ---- */
 
-static volatile bool over;
+static bool over;                        /* atomic */
 
 static void *hold_until_over(void *fd)
 {
     struct coir_nonblocking hold;
 
-    while (!over) {
+    while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
         if (coir_nonblocking_begin(&hold, *(int *)fd))
             abort();
         coir_nonblocking_end(&hold);
@@ -141,7 +141,7 @@ static void test_write(void)
         abort();
     pthread_create(&thread, NULL, hold_until_over, &fds[1]);
     EQ(coir_main(coir_new(writes, .pipe = fds, .data = data)), 0, "a write parks, and never waits in the kernel");
-    over = true;
+    __atomic_store_n(&over, true, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
     OK(!mode(fds[1]), "the pipe blocks as before");
     close(fds[0]);
