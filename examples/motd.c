@@ -2,8 +2,8 @@
 /*
  * motd - serves the message of the day: the text of a file, to whoever connects, and again for each line he sends.
  *
- * SIGHUP reads the file again; an answer under way keeps the old text. SIGTERM and SIGINT end it in good order: nobody
- * new is accepted, and who is there may go on for a while. A second one ends the program at once.
+ * SIGHUP reads the file again; an answer under way keeps the old text. SIGTERM and SIGINT end it: nobody new is
+ * accepted, and who is there may go on for a while.
  */
 #include "listening.h"
 
@@ -26,14 +26,13 @@ static void let_go(struct text *text)
         free(text);
 }
 
-/* Reads the file; on failure the text stays as it is. */
-struct load {
+struct load {                           /* reads the file; on failure the text stays as it is */
     coir_frame_void;
     coir_args(const char *path;);
     int fd;
     struct text *text;
     struct coir_open open;
-    struct coir_pread read;
+    struct coir_pread_exact read;
     struct coir_close close;
 };
 static coir_declare(load);
@@ -45,7 +44,10 @@ coir_body(load, f) {
         coir_fail(f, ENOMEM);
     f->text->users = 1;
     coir_get(f, f->fd, &f->open, coir_open, .path = f->path, .flags = O_RDONLY);
-    coir_get(f, f->text->len, &f->read, coir_pread, .fd = f->fd, .buf = f->text->bytes, .len = LARGEST);
+    coir_await(f, &f->read, coir_pread_exact, .fd = f->fd, .buf = f->text->bytes, .len = LARGEST);
+    if (coir_status(&f->read) != -ENODATA)       /* the file ends before, as it should */
+        coir_check(f, &f->read);
+    f->text->len = f->read.result;
     let_go(current);
     current = f->text;
     coir_finally(f) {
@@ -61,7 +63,6 @@ struct visit {                          /* a connection */
     coir_args(int fd;);
     struct text *text;
     char line[256];
-    size_t n;
     struct coir_send_all send;
     struct coir_recv recv;
     struct coir_close close;
@@ -75,8 +76,8 @@ coir_body(visit, f) {
         coir_try(f, &f->send, coir_send_all, .fd = f->fd, .buf = f->text->bytes, .len = f->text->len);
         let_go(f->text);
         f->text = NULL;                         /* for coir_finally */
-        coir_get(f, f->n, &f->recv, coir_recv, .fd = f->fd, .buf = f->line, .len = sizeof f->line);
-    } while (f->n > 0);
+        coir_try(f, &f->recv, coir_recv, .fd = f->fd, .buf = f->line, .len = sizeof f->line);
+    } while (f->recv.result > 0);
     coir_finally(f) {
         let_go(f->text);
         coir_await(f, &f->close, coir_close, .fd = f->fd);
@@ -89,8 +90,7 @@ static struct coir_task *greet(int fd, void *arg)
     return coir_new(visit, .fd = fd);
 }
 
-/* Ends with the signal that ends the program; the next one is the system's. */
-struct obey {
+struct obey {                           /* ends with the signal that ends the program */
     coir_frame_void;
     coir_args(const char *path;);
     struct coir_signals *signals;

@@ -14,6 +14,7 @@ from . import table
 OUT = table.ROOT / "build-bench"
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 LOADGEN = OUT / "loadgen"
+HEAP = OUT / "heap.so"
 
 
 class BuildError(Exception):
@@ -80,6 +81,13 @@ def build_loadgen():
     if not is_current(LOADGEN, sources):
         OUT.mkdir(exist_ok=True)
         run_tool([*table.C, str(sources[0]), "-o", str(LOADGEN)], "loadgen")
+
+
+def build_heap():
+    source = table.BENCH / "heap.c"
+    if not is_current(HEAP, [source]):
+        OUT.mkdir(exist_ok=True)
+        run_tool([*table.C, "-shared", "-fPIC", str(source), "-o", str(HEAP)], "heap")
 
 
 def build_libcoir():

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from . import build, table
+from . import build, lang, nbd, table
 
 TIMEOUT = 180           # seconds; a program that takes longer has failed
 NO_COUNTING = 3         # loadgen: this machine does not let us count system calls
@@ -31,6 +31,8 @@ def parse(text):
 class Runner:
     def __init__(self, cpu_a, cpu_b, quick):
         self.cpu_a, self.cpu_b, self.quick = cpu_a, cpu_b, quick
+        self.nbd = nbd.Nbd(quick)
+        self.lang = lang.Lang(cpu_b)
         self.use_strace = False     # set when the kernel's counters turned out to be closed to us
 
     def environment(self, peer, cpus):
@@ -43,9 +45,18 @@ class Runner:
         try:
             if measurement.name in table.SERVERS:
                 return self.serve(peer, measurement)
+            if measurement.name in table.NBD_JOBS:
+                return self.nbd.run(peer, measurement)
+            if measurement.name in table.LANG_PROGRAMS:
+                return self.lang.run(peer, measurement)
             return self.run_program(peer, measurement)
         except subprocess.TimeoutExpired:
             raise RunError(f"took longer than {TIMEOUT} s") from None
+        except (nbd.NbdError, lang.LangError) as error:
+            raise RunError(str(error)) from None
+
+    def close(self):
+        self.nbd.close()
 
     def run_program(self, peer, measurement):
         cpus = str(self.cpu_b) if measurement.cpus == 1 else f"{self.cpu_a},{self.cpu_b}"

@@ -2,7 +2,8 @@
 """Turns samples into the table, in three dresses: for a terminal, for docs/benchmarks.md, for a program.
 
 `samples` is {row: {column: [value, ...]}}. A column's figure is its median; the best peer is the best median
-that is not coir's; the ratio is coir's cost over the best peer's, so below 1 coir is ahead, in every row.
+that is not coir's, or the one peer that was asked for; the ratio is coir's cost over that, so below 1 coir is ahead, in
+every row.
 """
 import json
 import platform
@@ -27,9 +28,11 @@ def spread(values):
     return f"{number(statistics.median(values))} ({number(min(values))}-{number(max(values))})"
 
 
-def best_peer(row, columns):
-    """(name, median) of the best peer, or None."""
-    medians = {name: statistics.median(v) for name, v in columns.items() if name != "coir" and v}
+def best_peer(row, columns, against=None):
+    """(name, median) of the best peer, or of the one that is asked for, or None."""
+    aside = {peer.name for peer in table.PEERS if peer.aside}
+    medians = {name: statistics.median(v) for name, v in columns.items()
+               if name != "coir" and v and (name == against or (not against and name not in aside))}
     if not medians:
         return None
     pick = max if row.higher_is_better else min
@@ -37,8 +40,8 @@ def best_peer(row, columns):
     return name, medians[name]
 
 
-def ratio(row, columns):
-    best, mine = best_peer(row, columns), columns.get("coir")
+def ratio(row, columns, against=None):
+    best, mine = best_peer(row, columns, against), columns.get("coir")
     if not best or not mine:
         return None
     cost, other = statistics.median(mine), best[1]
@@ -47,29 +50,29 @@ def ratio(row, columns):
     return cost / other if other else None
 
 
-def lines(samples, peers):
+def lines(samples, peers, against):
     """The cells of the table, header first."""
-    yield ["row", "unit", "coir", "best peer", "ratio", *peers]
+    yield ["row", "unit", "coir", "against" if against else "best peer", "ratio", *peers]
     for name, row in table.ROWS.items():
         columns = samples.get(name)
         if not columns:
             continue
-        best, times = best_peer(row, columns), ratio(row, columns)
+        best, times = best_peer(row, columns, against), ratio(row, columns, against)
         yield [name, row.unit, spread(columns["coir"]) if columns.get("coir") else "-",
                f"{best[0]} {number(best[1])}" if best else "-", f"{times:.2f}x" if times else "-",
                *(number(statistics.median(columns[p])) if columns.get(p) else "" for p in peers)]
 
 
-def as_text(samples, peers):
-    rows = list(lines(samples, peers))
+def as_text(samples, peers, against=None):
+    rows = list(lines(samples, peers, against))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     left = {0, 1, 3}
     return "\n".join("  ".join(cell.ljust(w) if i in left else cell.rjust(w)
                                for i, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in rows)
 
 
-def as_markdown(samples, peers, about):
-    rows = list(lines(samples, peers))
+def as_markdown(samples, peers, about, against=None):
+    rows = list(lines(samples, peers, against))
     out = [f"{about['cpu']}, {about['cpus']} CPUs, Linux {about['kernel']}; {about['rounds']} rounds"
            + (", quick" if about["quick"] else "") + (f", COIR_IO={about['plane']}" if about["plane"] else "")
            + f"; system calls counted by {about['counter']}.", ""]

@@ -28,6 +28,7 @@ class Measurement:
     quick: int = 0          # the same for --quick
     fixed: bool = False     # the count is the same for all: it is the definition, not the length
     cpus: int = 1           # 2: the program pins its own threads to both
+    asked: bool = False     # only when its rows are asked for: it takes long
 
 
 ROWS = {row.name: row for row in (
@@ -67,6 +68,102 @@ MEASUREMENTS = (
     Measurement("echo-syscalls", ("echo-syscalls",), cpus=2),
 )
 
+# ---- NBD: fio's jobs, and four rows for each
+
+NBD_JOBS = {
+    "nbd-randread-1": ("--rw=randread", "--bs=4k", "--iodepth=1"),
+    "nbd-randread-32": ("--rw=randread", "--bs=4k", "--iodepth=32"),
+    "nbd-randwrite-1": ("--rw=randwrite", "--bs=4k", "--iodepth=1"),
+    "nbd-randwrite-32": ("--rw=randwrite", "--bs=4k", "--iodepth=32"),
+    "nbd-durable-1": ("--rw=randwrite", "--bs=4k", "--iodepth=1", "--fsync=1"),
+    "nbd-durable-32": ("--rw=randwrite", "--bs=4k", "--iodepth=32", "--fsync=1"),
+    "nbd-clients": ("--rw=randwrite", "--bs=4k", "--iodepth=2", "--numjobs=16", "--thread"),
+    "nbd-seqread": ("--rw=read", "--bs=1M", "--iodepth=4"),
+    "nbd-seqwrite": ("--rw=write", "--bs=1M", "--iodepth=4"),
+    "nbd-seqdurable": ("--rw=write", "--bs=1M", "--iodepth=4", "--fsync=1"),
+    "nbd-aged-seqread": ("--rw=read", "--bs=1M", "--iodepth=4"),
+    "nbd-aged-seqwrite": ("--rw=write", "--bs=1M", "--iodepth=4"),
+    "nbd-heap": ("--rw=randrw", "--bs=4k", "--iodepth=32"),
+}
+
+
+# What is done first, on the same server: so that it does not matter which rows were measured before.
+NBD_IN_ORDER = ("--rw=write", "--bs=1M", "--iodepth=4")
+NBD_AT_RANDOM = ("--rw=randwrite", "--bs=4k", "--iodepth=32", "--io_size=25%")
+
+
+def nbd_before(name):
+    """The jobs before that of a row: all was written in order last, or then a quarter at random."""
+    if name.startswith("nbd-aged-"):
+        return (NBD_IN_ORDER, NBD_AT_RANDOM)
+    return (NBD_IN_ORDER,) if name.startswith("nbd-seq") else ()
+
+
+def nbd_rows(name, job):
+    words = dict(word[2:].split("=") for word in job if "=" in word)
+    what = f"NBD: {words['bs']} {words['rw']}, depth {words['iodepth']}"
+    if "fsync" in words:
+        what += ", a flush behind each write"
+    if name.startswith("nbd-aged-"):
+        what += ", where a quarter was written at random"
+    if "numjobs" in words:
+        what += f", {words['numjobs']} clients"
+    if name == "nbd-heap":
+        yield Row(name, "calls", what + ": heap allocations of the server a request")
+        return
+    yield Row(name, "1/s", what + ": requests a second", higher_is_better=True)
+    latency = "latency of the flushes" if "fsync" in words else "latency"
+    for row, share in (("p50", "median"), ("p99", "99th percentile"), ("p999", "99.9th percentile")):
+        yield Row(f"{name}-{row}", "us", f"{latency}: {share}")
+    if "fsync" in words:
+        yield Row(f"{name}-flushes", "calls", "flushes of the device a write, as coir counts them")
+        yield Row(f"{name}-commit", "%", "of a core, that committing took")
+
+
+for name_, job_ in NBD_JOBS.items():
+    rows_ = tuple(nbd_rows(name_, job_))
+    ROWS.update((row.name, row) for row in rows_)
+    MEASUREMENTS += (Measurement(name_, tuple(row.name for row in rows_), asked=True),)
+
+# ---- the language: a program each, and one row
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str               # of the script
+    what: str
+    unit: str = "ms"
+    times: int = 1_000_000  # the figure is of one of so many; of ms: of the whole
+    counts: str = "cpu"     # or "memory"
+    whole: bool = False     # nothing is taken off: the start is what counts
+    row: str = ""           # of peers that are no interpreters: the row of their program
+
+
+LEAST_FIBERS = 1000
+LANG_PROGRAMS = {f"lang-{program.name.replace('_', '-')}": program for program in (
+    Program("start", "a line is printed: the whole run", whole=True),
+    Program("fib", "fib(35): calls"),
+    Program("loop", "30M turns of a loop of integers"),
+    Program("mandelbrot", "400 x 400 points of the Mandelbrot set, 100 turns: floats"),
+    Program("nbody", "1M steps of five bodies: floats in records in a list"),
+    Program("texts", "1M pieces made and joined, 1M short texts made"),
+    Program("sort_library", "the library sorts 1M numbers"),
+    Program("sort_by", "the same by a function of the program"),
+    Program("sort", "quicksort of 1M numbers, written in the language"),
+    Program("map_int", "a map of numbers: 1M written, 1M read"),
+    Program("map_text", "a map by texts: the same"),
+    Program("spawn", "start a fiber that does nothing, and wait for it, a thousand at a time", "ns", row="spawn"),
+    Program("parked", "resident memory of a fiber that waits on a channel, of 200,000", "B", 200_000, "memory",
+            row="memory"),
+    Program("ring", "a number handed on in a ring of 1,000 fibers, 5M times: a hop", "ns", 5_000_000, row="ring"),
+)}
+ROWS.update((name, Row(name, program.unit, f"language, CPU time: {program.what}"))
+            for name, program in LANG_PROGRAMS.items())
+ROWS["lang-parked"] = Row("lang-parked", "B", "language: " + LANG_PROGRAMS["lang-parked"].what)
+MEASUREMENTS += tuple(Measurement(name, (name,), asked=True) for name in LANG_PROGRAMS)
+FIBERS = tuple(name for name, program in LANG_PROGRAMS.items() if program.row)
+SCRIPTS = tuple(name for name in LANG_PROGRAMS if name not in FIBERS)
+
 SERVERS = ("echo", "echo-syscalls")     # measured from outside, by the load generator
 
 
@@ -84,6 +181,7 @@ C = ("gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra")
 CXX = ("g++", "-std=c++20", "-O2", "-Wall", "-Wextra")
 GCC = Need("/usr/bin/gcc", "gcc")
 GXX = Need("/usr/bin/g++", "g++")
+LUAJIT = Need("/usr/bin/luajit", "luajit")
 LIBURING = Need("/usr/include/liburing.h", "liburing-dev")
 
 
@@ -100,6 +198,10 @@ class Peer:
     copy: bool = False                              # build in a copy: the tool writes beside the sources
     slowness: dict = field(default_factory=dict)    # measurement, or "" for the others: how many times fewer
     package: str = ""                               # whose version is quoted
+    make: tuple = ()        # of an NBD server: the commands that make an image; {image}, {size}, {store}, {coir}
+    aside: bool = False     # shown, but the best peer is another: it does something else
+    script: tuple = ()      # what runs a script of the language's rows; NAME is the script's
+    serve: tuple = ()       # and what serves it, in the foreground, at the Unix socket {socket}
 
     def count(self, measurement, quick):
         count = measurement.quick if quick else measurement.count
@@ -113,6 +215,13 @@ def c_peer(name, title, needs, measures, source, *libraries, **more):
     return Peer(name, title, (GCC,) + needs, measures, build, **more)
 
 
+def nbd_peer(name, title, package, make, *serve):
+    return Peer(name, title, (FIO, Need(f"/usr/bin/{serve[0]}", package)), tuple(NBD_JOBS), (), package=package,
+                make=make, serve=serve)
+
+
+FIO = Need("/usr/bin/fio", "fio")
+QEMU_NBD = ("qemu-nbd", "--persistent", "--shared=0", "--socket={socket}")
 ECHO = ("echo", "echo-syscalls")
 TASKS = ("switch", "spawn", "channel", "memory", "timers")
 CROSS = ("cross", "cross-idle", "stream")
@@ -135,12 +244,12 @@ PEERS = (
          slowness={"": 10, "await": 1, "await-far": 1, "generator": 1, "cross": 5},
          package="librust-tokio-dev"),
     Peer("go", "Go goroutines", (Need("/usr/bin/go", "golang-go"),),
-         TASKS + CROSS + ECHO,
+         TASKS + CROSS + ECHO + FIBERS,
          (("go", "build", "-o", "{out}/rows", "."),),
          env={"GOCACHE": "{out}/cache", "GOPATH": "{out}/path", "GOPROXY": "off", "GOMAXPROCS": "{cpus}"},
          slowness={"": 10, "cross": 5}, package="golang-go"),
     Peer("erlang", "Erlang processes", (Need("/usr/bin/erlc", "erlang-base"),),
-         TASKS + CROSS + ECHO,
+         TASKS + CROSS + ECHO + FIBERS,
          (("erlc", "-o", "{out}", "{src}/rows.erl"),),
          command=("erl", "-noshell", "+S", "{cpus}", "+P", "2000000", "-pa", "{out}", "-s", "rows", "main"),
          slowness={"": 20, "cross": 5}, package="erlang-base"),
@@ -151,6 +260,21 @@ PEERS = (
            "echo.c", "-luring", package="liburing-dev"),
     c_peer("threads", "futex round trips, a spinning queue", (), CROSS,
            "rows.c", "-pthread", slowness={"cross": 5}, package="gcc"),
+    Peer("lua", "Lua 5.4", (Need("/usr/bin/lua5.4", "lua5.4"),), SCRIPTS, (),
+         script=("lua5.4", "{src}/NAME.lua"), package="lua5.4"),
+    Peer("luajit-off", "LuaJIT, interpreting only", (LUAJIT,), SCRIPTS, (),
+         script=("luajit", "-joff", "{root}/bench/peers/lua/NAME.lua"), package="luajit"),
+    Peer("luajit", "LuaJIT, which compiles: no best peer", (LUAJIT,), SCRIPTS, (), aside=True,
+         script=("luajit", "{root}/bench/peers/lua/NAME.lua"), package="luajit"),
+    Peer("python", "CPython", (Need("/usr/bin/python3", "python3"),), SCRIPTS, (),
+         script=("python3", "{src}/NAME.py"), package="python3"),
+    nbd_peer("qemu-raw", "qemu-nbd over a file", "qemu-utils", (("fallocate", "-l", "{size}", "{image}"),),
+             *QEMU_NBD, "--format=raw", "{image}"),
+    nbd_peer("qemu-qcow2", "qemu-nbd over qcow2", "qemu-utils",
+             (("qemu-img", "create", "-q", "-f", "qcow2", "{image}", "{size}"),),
+             *QEMU_NBD, "--format=qcow2", "{image}"),
+    nbd_peer("nbdkit", "nbdkit, its plugin `file`", "nbdkit", (("fallocate", "-l", "{size}", "{image}"),),
+             "nbdkit", "--foreground", "--unix={socket}", "file", "{image}"),
 )
 
 COIR = Peer(
@@ -159,4 +283,8 @@ COIR = Peer(
     (C + ("-I", "{root}/include", "{src}/coir_rows.c", "{src}/coir_far.c", "{out}/lib/libcoir.a", "-luring",
           "-pthread", "-o", "{out}/rows"),
      C + ("-I", "{root}/include", "{src}/coir_echo.c", "{out}/lib/libcoir.a", "-luring", "-pthread",
-          "-o", "{out}/echo")))
+          "-o", "{out}/echo")),
+    script=("{out}/lib/cli/coir", "run", "{src}/lang/NAME.coir"),
+    make=(("{coir}", "volume", "init", "{image}", "--size", "{store}"),
+          ("{coir}", "volume", "create", "{image}", "v", "--size", "{size}")),
+    serve=("{coir}", "volume", "serve", "{image}", "--nbd", "unix:{socket}"))

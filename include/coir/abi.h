@@ -34,7 +34,7 @@
 #define COIR_ABI_VERSION 1
 
 /* A sum of sizes by growing weights, folded by the compiler. Bit 0 says that the program was built with
- * COIR_TORTURE. */
+ * COIR_TORTURE, bit 1 the same of COIR_DEBUG. */
 #define COIR_ABI_SIZES_(X) \
     X(1, coir_task) X(3, coir_scope) X(5, coir_group) X(7, coir_cell) X(11, coir_combine) X(13, coir_io) \
     X(17, coir_sleep) X(19, coir_sleep_until) X(23, coir_group_spawn) X(29, coir_group_wait) X(31, coir_cell_wait) \
@@ -55,12 +55,15 @@
     X(727, coir_process_close) X(733, coir_process_run) X(739, coir_recvfrom) X(743, coir_sendto) \
     X(751, coir_signal_next) X(757, coir_stop_on_signal) X(811, coir_mutex) X(821, coir_lock) X(823, coir_condition) \
     X(827, coir_condition_wait) X(829, coir_event) X(839, coir_event_wait) X(853, coir_once) X(857, coir_once_begin) \
-    X(859, coir_barrier) X(863, coir_barrier_wait)
+    X(859, coir_barrier) X(863, coir_barrier_wait) \
+    X(877, coir_leave)
 #define COIR_ABI_TERM_(weight, name) + (uint64_t)(weight) * sizeof(struct name)
-#define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 1))
+#define COIR_ABI_SIZE_ (((uint64_t)COIR_ABI_VERSION << 48) + (((uint64_t)0 COIR_ABI_SIZES_(COIR_ABI_TERM_)) << 2))
 
-#ifdef COIR_TORTURE
-#define COIR_ABI_ (COIR_ABI_SIZE_ | 1)
+#if defined(COIR_TORTURE)
+#define COIR_ABI_ (COIR_ABI_SIZE_ | 3)
+#elif defined(COIR_DEBUG)
+#define COIR_ABI_ (COIR_ABI_SIZE_ | 2)
 #else
 #define COIR_ABI_ COIR_ABI_SIZE_
 #endif

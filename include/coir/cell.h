@@ -20,6 +20,7 @@ extern "C" {
 #endif
 # 22 "coir/cell.h"
 
+/* A cell, in memory of the caller's or of coir_cell_new. The members are private. */
 struct coir_cell {
     void *letter[2];                  /* a struct coir_letter: the way into the home shard's inbox */
     struct coir_task *waiter;

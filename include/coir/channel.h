@@ -30,6 +30,7 @@ extern "C" {
 #endif
 # 32 "coir/channel.h"
 
+/* A place in a line of waiters. Private. */
 #ifndef COIR_LINK_DECLARED
 #define COIR_LINK_DECLARED
 struct coir_link {

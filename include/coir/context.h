@@ -38,7 +38,7 @@ struct coir_context_key {
     void (*print)(FILE *to, const void *value);
 };
 
-/* A binding, in the frame of the task that makes it. Private. */
+/* A binding, in the frame of the task that makes it. The members are private. */
 struct coir_context {
     struct coir_scope scope;
     struct coir_context *outer;
@@ -75,11 +75,15 @@ COIR_API void coir_context_open_(struct coir_context *c, struct coir_task *child
     COIR_WITH_(__COUNTER__, f, context, key, value, slot, name, __VA_ARGS__)
 #define COIR_WITH_(n, f, cx, key, value, slot, name, ...) do { \
     COIR_STAND_(f); \
-    COIR_ARGS_(slot, name, __VA_ARGS__); \
-    coir_child_(&(slot)->task, name##_resume, &(f)->task); \
-    coir_context_open_(cx, &(slot)->task, key, value); \
-    if (coir_start_(&(slot)->task, name##_resume).parked) { \
-        COIR_SUSPEND_(n, f, &(slot)->task); \
+    { \
+        COIR_SLOT_(slot, name); \
+        COIR_ARGS_(coir_slot_, name, __VA_ARGS__); \
+        coir_child_(&coir_slot_->task, name##_resume, &(f)->task); \
+        coir_context_open_(cx, &coir_slot_->task, key, value); \
+        if (coir_start_(&coir_slot_->task, name##_resume).parked) \
+            COIR_SUSPEND_(n, f, &coir_slot_->task); \
+    } \
+    if (0) { \
         COIR_RESUMED_(n, f); \
     } \
     coir_scope_shut_(&(cx)->scope, &(slot)->task); \

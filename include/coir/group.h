@@ -18,6 +18,7 @@ extern "C" {
 #endif
 # 20 "coir/group.h"
 
+/* A place in a line of waiters. Private. */
 #ifndef COIR_LINK_DECLARED
 #define COIR_LINK_DECLARED
 struct coir_link {
@@ -27,6 +28,7 @@ struct coir_link {
 
 struct coir_birth;
 
+/* A group, in the frame of the task that opens it. The members are private. */
 struct coir_group {
     struct coir_scope scope;            /* cancelling it cancels the members */
     struct coir_task *opener;
@@ -39,10 +41,12 @@ struct coir_group {
     uint32_t limit;                     /* at most so many live */
     int status;                         /* the first failure */
     struct coir_shard *home;            /* while it is open */
+    struct coir_link all;               /* among the open groups of that */
     uint8_t closing, keep_going;
     uint8_t late;                       /* opened in coir_finally: for the cleaning up itself */
 };
 
+/* What coir_group_open may be told. */
 struct coir_group_options {
     uint32_t limit;                     /* 0: no limit */
     /* a member that fails cancels nobody, and the wait does not return it: connections of a server */

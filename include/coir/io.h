@@ -101,6 +101,29 @@ struct coir_close {
 };
 coir_export(coir_close);
 
+/* Where a coir_leave puts what it finds. Private. */
+struct coir_left_ {
+    int *fds;
+    unsigned max, n;
+};
+
+/*
+ * This shard is done with a descriptor, which stays open: another shard may use it, once this has ended. Ends every
+ * wait of this shard on it with -ECANCELED, as coir_close does, and forgets what it knew of it; also in a cancelled
+ * scope.
+ *
+ * Of a listener that is where what was accepted ahead goes (coir/listen.h): those connections are put into
+ * `accepted`, which has room for `max`, and are the caller's from then on; the result says how many there are. What
+ * finds no room is closed. With nothing waiting on it, and nothing accepted ahead, it does not suspend. -EBADF if it
+ * is not open.
+ */
+struct coir_leave {
+    coir_frame(unsigned);
+    coir_args(int fd; int *accepted; unsigned max;);
+    struct coir_left_ left;
+};
+coir_export(coir_leave);
+
 /* pipe2(2), close-on-exec: fds[0] reads, fds[1] writes. Does not suspend; any thread. 0 or a negative
  * errno. */
 COIR_API int coir_pipe(int fds[2]);

@@ -24,6 +24,7 @@ extern "C" {
 #endif
 # 26 "coir/lend.h"
 
+/* The sizes of a shard's buffers for this. */
 enum {
     COIR_LENT_MAX = 4096,           /* bytes in a buffer */
     COIR_LENT_BUFFERS = 4096,       /* buffers a shard has at most */

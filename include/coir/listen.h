@@ -20,6 +20,7 @@ extern "C" {
 #endif
 # 22 "coir/listen.h"
 
+/* What coir_listen may be told; 0 means what is said first. */
 struct coir_listen_options {
     /* connections that wait for an accept. 0: 4096, or somaxconn if that is less */
     int backlog;
@@ -43,6 +44,7 @@ struct coir_listen_options {
  */
 COIR_API int coir_listen(const char *where, const struct coir_listen_options *options);
 
+/* What coir_bind may be told. */
 struct coir_bind_options {
     bool reuse_port;                /* SO_REUSEPORT: several sockets on one address, each has senders of its own */
     bool reuse_address;             /* SO_REUSEADDR: several on one port; for multicast, where each gets all */
@@ -54,7 +56,7 @@ struct coir_bind_options {
  * Makes a socket for datagrams, close-on-exec, and binds it: UDP, or a Unix one. As coir_listen, with its addresses
  * and its errors; -EADDRINUSE where somebody is bound. For a client, any port: "0.0.0.0:0", "[::]:0", and ":0" for
  * both families; such an IPv6 socket says of IPv4 senders that they are [::ffff:1.2.3.4], and sends to either form. A
- * Unix client binds to a name of its own if it wants answers.
+ * Unix client binds to a name of its own if it wants answers. Any thread.
  */
 COIR_API int coir_bind(const char *where, const struct coir_bind_options *options);
 

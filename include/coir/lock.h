@@ -13,7 +13,7 @@
  *
  * Between two awaits nothing else runs on a shard: what is touched only between awaits needs no mutex. Both of these
  * lie in memory of the caller's, not on the C stack of a body, are used from one shard (one made before the run
- * belongs to the first that uses it), and keep their address. Their members are private. First come, first served;
+ * belongs to the first that uses it), and keep their address. First come, first served;
  * without atomics, allocation or system calls.
  */
 #ifndef COIR_LOCK_H
@@ -39,7 +39,7 @@ extern "C" {
  *
  * A task that ends holding one stops the program, with the place where it was locked: unless 32 that were locked before
  * are still held on the shard, which is as many as are remembered. Then the mutex stays locked. Of who waits for one
- * coir_dump, and the report of a deadlock, say which task took it, and where.
+ * coir_dump, and the report of a deadlock, say which task took it, and where. The members are private.
  */
 struct coir_mutex {
     struct coir_line line;                /* only while it is held */
@@ -85,6 +85,7 @@ COIR_API void coir_unlock_(struct coir_task *t, struct coir_mutex *m, const char
 /* bool coir_holds(f, mutex) - whether task `f` holds it: for coir_finally. */
 #define coir_holds(f, mutex) ((mutex)->owner == &(f)->task)
 
+/* Whether anybody holds it. */
 static inline bool coir_mutex_is_held(const struct coir_mutex *m)
 {
     return m->owner != NULL;
@@ -94,7 +95,8 @@ static inline bool coir_mutex_is_held(const struct coir_mutex *m)
 
 /*
  * A condition: where tasks that hold a mutex wait until another tells them that what it guards has changed. Who is
- * told looks again, in a loop: others may have had the mutex since. What is said while nobody waits is not kept.
+ * told looks again, in a loop: others may have had the mutex since. What is said while nobody waits is not kept. The
+ * members are private.
  */
 struct coir_condition {
     struct coir_line line;

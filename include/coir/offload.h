@@ -21,6 +21,7 @@ extern "C" {
 #endif
 # 23 "coir/offload.h"
 
+/* Threads that a pool may have unless coir_pool_limit says otherwise; at most; the longest name of a pool. */
 enum { COIR_POOL_THREADS = 8, COIR_POOL_THREADS_MAX = 64, COIR_POOL_NAME_MAX = 23 };
 
 /*
@@ -53,6 +54,7 @@ coir_export(coir_offload);
  */
 COIR_API int coir_pool_limit(const char *name, unsigned threads);
 
+/* What coir_pool_stats tells of a pool. */
 struct coir_pool_counts {
     unsigned limit;             /* threads it may have */
     unsigned threads;           /* it has */

@@ -104,6 +104,7 @@ struct coir_process {
     struct coir_child *child;       /* private; NULL: nothing to reap */
 };
 
+/* No program: what a struct coir_process begins as, and what coir_process_close leaves. */
 #define COIR_NO_PROCESS ((struct coir_process){ -1, -1, -1, 0, COIR_PROCESS_NOTHING, false, 0, \
                                                 { 0, 0, false, 0, 0, 0 }, NULL })
 
@@ -142,10 +143,14 @@ coir_export(coir_process_wait);
 COIR_API int coir_process_kill(struct coir_process *process, int signal);
 
 /*
- * Leaves a program: closes its pipes, and if it still runs stops it, with SIGTERM and, `grace` ns later, SIGKILL. A
+ * Leaves a program: stops it if it still runs, with SIGTERM and, `grace` ns later, SIGKILL, and closes its pipes. A
  * grace of 0 is 2 seconds, a negative one SIGKILL at once. When it returns the program has ended and is reaped, and
  * *process is COIR_NO_PROCESS but for pid, ended, status and exit. One that has ended, or was closed before, or is
  * COIR_NO_PROCESS, it leaves at once.
+ *
+ * The signal goes first, and the pipes are closed right behind it: what the program still writes nobody reads, and
+ * SIGPIPE may end it. To let it end by the end of its input, close that pipe and wait, before; to have its last words,
+ * send the signal by coir_process_kill and read to the end, before.
  *
  * Always done to its end, in a cancelled scope too; there the grace is at most what coir_finally has. It waits until
  * the program is gone, which may be never for one that hangs in a dead disk, or that has become another user's. With
@@ -179,11 +184,17 @@ struct coir_ran {
  * (the input, if they say nothing, is /dev/null). With .options.err = COIR_STDIO_STDOUT both come to `out`. All at
  * once, so that neither waits for the other. A program that ends without reading its input is fine.
  *
+ * `more`, if there is one, is called when `out` (with is_err: `err`) is full and the program may write more. It makes
+ * room by setting run->out and run->out_len to memory that begins with the result.out_len bytes that are there, and
+ * says 0; one that leaves them has no more room. Or it says a negative errno, and the run fails with that. A plain
+ * call, on the shard, which does not suspend.
+ *
  * The status is 0 when the program has ended, in whichever way: result.exit says how. Else it was stopped, as by
  * coir_process_close with `grace`, and what it had written up to its end is there:
  *
  *   -ECANCELED   cancelled; -ETIMEDOUT under coir_within with a deadline
  *   -EMSGSIZE    it wrote more than there is room for. With `truncate` the rest is read and dropped instead
+ *   those of `more`
  *   -ECHILD      somebody else took its end: result.exit is not known
  *   those of coir_process_start, with result.failed
  *
@@ -193,7 +204,8 @@ struct coir_ran {
 struct coir_process_run {
     coir_frame(struct coir_ran);
     coir_args(char *const *argv; struct coir_process_options options; const void *input; size_t input_len; void *out;
-              size_t out_len; void *err; size_t err_len; bool truncate; int64_t grace;);
+              size_t out_len; void *err; size_t err_len; bool truncate; int64_t grace;
+              int (*more)(struct coir_process_run *run, bool is_err););
     struct coir_process process;
     struct coir_scope *pumps;       /* of what feeds and collects, while it does */
     bool stopping;

@@ -23,6 +23,7 @@ extern "C" {
 
 struct coir_context;
 
+/* A scope, in the frame of the task that opens it. The members are private. */
 struct coir_scope {
     struct coir_scope *outer;
     /* the child that runs in it, or the coir_combine whose kids do; of a group NULL */
@@ -81,11 +82,15 @@ COIR_API void coir_scope_shut_(struct coir_scope *s, struct coir_task *child);
 
 #define COIR_SCOPED_(n, f, sc, deadline, shielded, slot, name, ...) do { \
     COIR_STAND_(f); \
-    COIR_ARGS_(slot, name, __VA_ARGS__); \
-    coir_child_(&(slot)->task, name##_resume, &(f)->task); \
-    coir_scope_open_(sc, &(slot)->task, deadline, shielded); \
-    if (coir_start_(&(slot)->task, name##_resume).parked) { \
-        COIR_SUSPEND_(n, f, &(slot)->task); \
+    { \
+        COIR_SLOT_(slot, name); \
+        COIR_ARGS_(coir_slot_, name, __VA_ARGS__); \
+        coir_child_(&coir_slot_->task, name##_resume, &(f)->task); \
+        coir_scope_open_(sc, &coir_slot_->task, deadline, shielded); \
+        if (coir_start_(&coir_slot_->task, name##_resume).parked) \
+            COIR_SUSPEND_(n, f, &coir_slot_->task); \
+    } \
+    if (0) { \
         COIR_RESUMED_(n, f); \
     } \
     coir_scope_shut_(sc, &(slot)->task); \

@@ -38,7 +38,8 @@ extern "C" {
 /*
  * An arm, in a frame or on the heap, filled by one of the calls below. It stays as it was filled: a loop
  * selects with the same arms again and again, and fills anew only what changes. One select uses it at a time.
- * The members are private.
+ * The members are private. The calls below only write it, or read it: they never suspend, and any thread may make them
+ * for an arm of its own.
  */
 struct coir_arm {
     union {                               /* what would wait for it alone */

@@ -10,7 +10,8 @@
  * allow it); COIR_URING=-multishot,-msg_ring,-defer,-bufring,..., ring features to do without;
  * COIR_TIME=virtual (or real), a clock that jumps to the next timer when the shard is idle: nothing is
  * ready, and no file operation or offload is under way, since those end by themselves. It does not wait for
- * cells, or for peers.
+ * cells, or for peers. COIR_SEE=path: a window, through which other processes see the run; COIR_TRACE=file: a
+ * trace of it; COIR_RECORD=n: its last events are kept (docs/see.md).
  */
 #ifndef COIR_SHARD_H
 #define COIR_SHARD_H
@@ -20,7 +21,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-# 24 "coir/shard.h"
+# 25 "coir/shard.h"
 
 /* Where frames and the runtime's own memory come from. `alloc` returns NULL when there is none; memory
  * is 16-byte aligned. Both are called from any shard's thread. */
@@ -33,6 +34,7 @@ struct coir_allocator {
 };
 #endif
 
+/* What coir_run may be told; what is not named is 0 or NULL, and means what is said first or in the comment. */
 struct coir_options {
     unsigned shards;                  /* threads that run tasks, at most 64. 0: one */
     /* do not pin shard n to the n-th allowed CPU (one shard is never pinned) */
@@ -42,6 +44,14 @@ struct coir_options {
     const char *io;                   /* "uring", "epoll"; NULL: COIR_IO, then a probe */
     unsigned ring_entries;            /* of the submission queue, a power of two from 2 to 4096. 0: 256 */
     const struct coir_allocator *allocator;   /* NULL: malloc */
+    /* path of a window, through which other processes see the run (docs/see.md). NULL: COIR_SEE; "": none */
+    const char *see;
+    /* a step that takes so many milliseconds is reported on stderr, while it goes on (docs/see.md). 0: COIR_SLOW_MS;
+     * without it 100 in a program compiled with -DCOIR_DEBUG, and in others none is. Negative: none is. */
+    int slow_ms;
+    /* a signal that makes every shard print its tasks to stderr, as coir_dump does: SIGUSR1, say. 0: COIR_DUMP, which
+     * has its name; without it none does, and the program's signals are left alone. */
+    int dump_signal;
 };
 
 /*
@@ -54,7 +64,7 @@ struct coir_options {
  * the task's status;
  *   -EDEADLK   everything sleeps and nothing can wake it: coir_dump has been printed, and everything was cancelled
  *   -ENOMEM, -EMFILE, -EAGAIN...   it could not begin; a line on stderr says why
- *   -EINVAL    the options, COIR_IO, COIR_URING or COIR_TIME make no sense; a line on stderr says which
+ *   -EINVAL    the options, or a COIR_... variable of the environment, make no sense; a line on stderr says which
  *   -ENOEXEC   the program was compiled against frames of other sizes than this library's
  *   -EBUSY     another coir_run is going on in this process, or this thread is a shard
  * `options` may be NULL. The task is taken in every case.
@@ -91,15 +101,15 @@ COIR_API bool coir_time_is_virtual(void);
 COIR_API struct coir_shard *coir_shard_open_(const struct coir_options *o, struct coir_task *main, uint64_t abi);
 
 /* A descriptor that polls readable when coir_turn has something to do. It stays the shard's; do not read from
- * it. A completion of the ring may end this thread's wait for it with EINTR: wait again. */
+ * it. A completion of the ring may end this thread's wait for it with EINTR: wait again. Cannot fail. */
 COIR_API int coir_shard_fd(struct coir_shard *s);
 
 /* Runs what is ready, without waiting. 1: tasks are left, call again when the descriptor is readable; 0:
- * all have ended. */
+ * all have ended. Cannot fail. */
 COIR_API int coir_turn(struct coir_shard *s);
 
 /* Cancels what is left, waits for its end, and undoes coir_shard_open. Returns the status of the first
- * task. */
+ * task, 0 or a negative errno: as a rule -ECANCELED if it had not ended before. */
 COIR_API int coir_shard_close(struct coir_shard *s);
 
 /* ---- from shard to shard ----------------------------------------------------------------------------- */

@@ -42,6 +42,7 @@ extern "C" {
 #endif
 # 44 "coir/signal.h"
 
+/* A place in a line of waiters. Private. */
 #ifndef COIR_LINK_DECLARED
 #define COIR_LINK_DECLARED
 struct coir_link {
@@ -75,6 +76,13 @@ struct coir_signals;
     coir_signals_open_(&coir_signals_site_, __VA_ARGS__, COIR_SIGNALS_END_); })
 enum { COIR_SIGNALS_END_ = -77777 };
 COIR_API struct coir_signals *coir_signals_open_(const struct coir_site *site, ...) __attribute__((warn_unused_result));
+
+/* The same of a set: for who does not know the numbers when it is written. */
+#define coir_signals_open_set(set) __extension__({ \
+    static const struct coir_site coir_signals_site_ = { __func__, __FILE__, __LINE__ }; \
+    coir_signals_open_set_(&coir_signals_site_, set); })
+COIR_API struct coir_signals *coir_signals_open_set_(const struct coir_site *site, const sigset_t *set)
+    __attribute__((warn_unused_result));
 
 /*
  * Ends a subscription: who still awaits it says -ECANCELED. Returns how many signals came that it was never told of:

@@ -16,6 +16,7 @@ extern "C" {
 #endif
 # 18 "coir/sync.h"
 
+/* A place in a line of waiters. Private. */
 #ifndef COIR_LINK_DECLARED
 #define COIR_LINK_DECLARED
 struct coir_link {
@@ -80,15 +81,17 @@ static inline size_t coir_semaphore_permits(const struct coir_semaphore *s)
 
 /* ---- what the rest of this header, and coir/lock.h, are made of; private ----------------------------- */
 
-/* Who waits for one thing, oldest first. */
+/* Who waits for one thing, oldest first. Private. */
 struct coir_line {
     struct coir_link waiters;
     struct coir_shard *home;              /* whose tasks use it; NULL: nobody has yet */
 };
 
+/* ---- event, once, barrier: what holds for them all --------------------------------------------------- */
+
 /* Like a semaphore each of these lies in memory of the caller's, not on the C stack of a body, is used from one
- * shard, and keeps its address. The members are private. The `_destroy` functions stop the program if a task
- * waits, and say which, and where; otherwise they are not needed. NULL is allowed. */
+ * shard, and keeps its address. The `_destroy` functions stop the program if a task waits, and say which, and where;
+ * otherwise they are not needed. NULL is allowed. */
 
 /* ---- event ------------------------------------------------------------------------------------------- */
 
@@ -97,7 +100,7 @@ struct coir_line {
  * set does not wait. It stays set until it is reset. Who waited when it was set goes on with status 0, also when it
  * is reset, or he is cancelled, before he has run: so an event that is set and reset at once wakes all who wait.
  *
- * There is none that resets itself: a semaphore made with no permits is that, and it counts.
+ * There is none that resets itself: a semaphore made with no permits is that, and it counts. The members are private.
  */
 struct coir_event {
     struct coir_line line;
@@ -112,6 +115,7 @@ COIR_API void coir_event_destroy(struct coir_event *e);
 COIR_API void coir_event_set(struct coir_event *e);
 COIR_API void coir_event_reset(struct coir_event *e);
 
+/* Whether it is set now. */
 static inline bool coir_event_is_set(const struct coir_event *e)
 {
     return e->set;
@@ -146,7 +150,7 @@ coir_export(coir_event_wait);
  *     } coir_end
  *
  * If the first fails, or is cancelled, the one who has waited longest is told to do it, and so on; if nobody waits,
- * the next who comes. Once it has succeeded nobody waits any more.
+ * the next who comes. Once it has succeeded nobody waits any more. The members are private.
  */
 struct coir_once {
     struct coir_line line;
@@ -159,6 +163,7 @@ struct coir_once {
 COIR_API void coir_once_init(struct coir_once *o);
 COIR_API void coir_once_destroy(struct coir_once *o);
 
+/* Whether it has been done: then coir_once_begin does not wait. */
 static inline bool coir_once_is_done(const struct coir_once *o)
 {
     return o->done;
@@ -189,7 +194,7 @@ COIR_API void coir_once_done_(struct coir_task *t, struct coir_once *o, int stat
 /*
  * A barrier of n parties: who comes waits until n have, then all go on, and it begins anew. A waiter that is
  * cancelled has not come: its place is given back, and the others wait for somebody in its stead. One who was
- * cancelled after the last had come has passed.
+ * cancelled after the last had come has passed. The members are private.
  */
 struct coir_barrier {
     struct coir_line line;

@@ -39,7 +39,13 @@ extern "C" {
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "coir's frames are laid out for little-endian machines"
 #endif
+/* Under -std=c11 the system's headers hide what POSIX has. */
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus) && !defined(_GNU_SOURCE) && !defined(_DEFAULT_SOURCE) \
+    && !defined(_POSIX_C_SOURCE) && !defined(_XOPEN_SOURCE)
+#error "coir needs -std=gnu11 or later; or define _GNU_SOURCE before the first include"
+#endif
 
+/* What the library exports. Private. */
 #define COIR_API __attribute__((visibility("default")))
 #define COIR_UNUSED_ __attribute__((unused))
 
@@ -54,7 +60,7 @@ struct coir_group;
 typedef struct coir_step { unsigned char parked; } coir_step;
 
 /* A place in the source. Each await and each coir_new has a static one; a parked task points at where it
- * stands. */
+ * stands. Private. */
 struct coir_site {
     const char *task;
     const char *file;
@@ -81,7 +87,8 @@ struct coir_task {
     const struct coir_site *site;         /* the await it stands at, or last stood at */
     union {
         struct {
-            int status;                   /* 0 or a negative errno, once it has ended */
+            int16_t status;               /* 0 or a negative errno, once it has ended */
+            uint16_t refused;             /* awaits that ended by cancellation at once: task/refuse.c */
             uint16_t state;               /* resume point: 0 not begun, COIR_LEFT_ ended */
             union {
                 struct {
@@ -110,7 +117,7 @@ enum {
     COIR_FINALLY_ = 0xfffe,
 };
 
-/* A deadline in the shard's timer wheel; embedded wherever something waits for a time. */
+/* A deadline in the shard's timer wheel; embedded wherever something waits for a time. Private. */
 #ifndef COIR_TIMER_DECLARED
 #define COIR_TIMER_DECLARED
 struct coir_timer {
@@ -119,14 +126,14 @@ struct coir_timer {
 };
 #endif
 
-/* A timer that knows what to do: `fire` is called by the loop, on the shard, the timer disarmed. */
+/* A timer that knows what to do: `fire` is called by the loop, on the shard, the timer disarmed. Private. */
 struct coir_alarm {
     struct coir_timer timer;
     void (*fire)(struct coir_alarm *);
 };
 
 /* What this thread's awaits need at hand. `budget` counts down the awaits of one step; when it is spent
- * the next await queues its child, so that a channel that is always ready cannot starve the shard. */
+ * the next await queues its child, so that a channel that is always ready cannot starve the shard. Private. */
 struct coir_here {
     unsigned budget;
     unsigned cancelled;                   /* scopes of the shard that are: 0 spares looking for one */
@@ -159,11 +166,13 @@ extern COIR_API __thread struct coir_here coir_here __attribute__((tls_model("in
 /* The status a finished slot or frame ended with: 0, or a negative errno. */
 #define coir_status(slot) ((slot)->task.status)
 
+/* Said when a program is compiled; the library need not be rebuilt. With -DCOIR_DEBUG frames are filled with rubbish
+ * before they are used, and children of coir_make that never ran are reported. -DCOIR_TORTURE is that, and parks at
+ * every await and scribbles over the dead stack: compile it with -O0. */
 #if defined(COIR_TORTURE) && !defined(COIR_DEBUG)
 #define COIR_DEBUG 1
 #endif
 
-/* Debug builds fill a frame with rubbish before it is used, so that nobody lives on yesterday's bytes. */
 #ifdef COIR_DEBUG
 #define COIR_FILL_(slot) __builtin_memset((void *)(slot), 0xA5, sizeof *(slot))
 #define COIR_FILL_NEW_(p) \
@@ -221,10 +230,8 @@ static inline struct coir_task *coir_lazy_(struct coir_task *t, coir_step (*body
     t->abort = NULL;
     t->scope = NULL;
     t->site = site;
-    t->status = 0;
-    t->state = 0;
+    t->fresh = 0;
     t->flags = COIR_TASK_LAZY_;
-    t->depth = 0;
     return t;
 }
 
@@ -384,6 +391,7 @@ enum { coir_in_finally_ = 0 };
             break; \
         case COIR_POINT_(0):
 
+/* Ends a body: behind its closing brace. */
 #define coir_end \
         } \
         if (__builtin_expect(coir_t_->flags & COIR_TASK_GROUPS_, 0)) \
@@ -425,7 +433,7 @@ enum { coir_in_finally_ = 0 };
 
 #define COIR_LEAVE_(f, st) do { \
     _Static_assert(!coir_in_finally_, "coir_try, coir_get, coir_return and coir_fail cannot leave coir_finally"); \
-    (f)->task.status = (st); \
+    (f)->task.status = (int16_t)(st); \
     (f)->task.state = COIR_FINALLY_; \
     goto coir_again_; \
     } while (0)
@@ -451,17 +459,27 @@ enum { coir_in_finally_ = 0 };
 #define coir_await(f, slot, name, ...) COIR_AWAIT_(__COUNTER__, f, slot, name, __VA_ARGS__)
 #define COIR_AWAIT_(n, f, slot, name, ...) do { \
     COIR_STAND_(f); \
-    COIR_ARGS_(slot, name, __VA_ARGS__); \
-    coir_child_(&(slot)->task, name##_resume, &(f)->task); \
-    if (coir_start_(&(slot)->task, name##_resume).parked) { \
-        COIR_SUSPEND_(n, f, &(slot)->task); \
+    { \
+        COIR_SLOT_(slot, name); \
+        COIR_ARGS_(coir_slot_, name, __VA_ARGS__); \
+        coir_child_(&coir_slot_->task, name##_resume, &(f)->task); \
+        if (coir_start_(&coir_slot_->task, name##_resume).parked) \
+            COIR_SUSPEND_(n, f, &coir_slot_->task); \
+    } \
+    if (0) { \
         COIR_RESUMED_(n, f); \
     } } while (0)
 
+/* The slot, up to where the body may return: named once, so that a mistake in it is one error and not ten. */
+#define COIR_SLOT_(slot, name) \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(*(slot)), struct name), "the slot is not a struct " #name); \
+    struct name *const coir_slot_ = (void *)(slot)
+
 /* Leaves, through coir_finally, with the status of `slot` when that failed. */
 #define coir_check(f, slot) do { \
-    if (__builtin_expect(coir_status(slot) < 0, 0)) \
-        COIR_LEAVE_(f, coir_status(slot)); \
+    const int coir_ended_ = coir_status(slot); \
+    if (__builtin_expect(coir_ended_ < 0, 0)) \
+        COIR_LEAVE_(f, coir_ended_); \
     } while (0)
 
 /* coir_await, then coir_check. */

@@ -43,6 +43,7 @@ extern "C" {
 /* What connections of one kind have in common. Made once, used by any number of connections, from any thread. */
 struct coir_tls_context;
 
+/* Whether a server asks its clients for a certificate, and refuses those that have none. */
 enum coir_tls_client_certificate { COIR_TLS_NOT_ASKED, COIR_TLS_OPTIONAL, COIR_TLS_REQUIRED };
 
 /* What is not named is 0 or NULL, and means what is said first. All is copied. Files are PEM. */

@@ -63,9 +63,14 @@ enum {
     COIR_NAME_THREADS = COIR_USUAL_(8, 1),
     /* epoll */
     COIR_EPOLL_EVENTS = COIR_USUAL_(256, 1),        /* taken at once */
+    /* a trace */
+    COIR_TRACE_EVENTS = COIR_USUAL_(65536, 64),     /* of a shard, that wait to be written: a power of two */
+    COIR_TRACE_PAIRS = COIR_USUAL_(32768, 16),      /* addresses it remembers: a power of two */
     /* moving bytes */
     COIR_LENDS_SLAB = COIR_USUAL_(256, 1),          /* lent buffers made at once */
     COIR_SENDFILE_PIECE = COIR_USUAL_(4 << 20, 1 << 16), /* at once: a cancelled one waits for no more than that */
+    /* seeing */
+    COIR_CENSUS_SLICE = COIR_USUAL_(512, 2),        /* tasks that a turn looks at */
 };
 
 /*
@@ -80,7 +85,7 @@ enum {
  *   PIPE_BUF                         what is no longer than that goes into a pipe in one piece
  *   addresses that coir_dial tries   fewer would be another answer, not another way to it
  *   the table of coir_make           what does not fit is not reported
- *   what coir_dump prints            likewise
+ *   what coir_dump prints            likewise; and the rows of a census, the clients of a window
  *   pauses, delays, patience         times are promises; virtual time makes them short
  */
 

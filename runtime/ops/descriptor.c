@@ -436,7 +436,7 @@ coir_step coir_close_resume(struct coir_task *t)
         op->io.res = op->fd < 0 || (e && e->closer) ? -EBADF : coir_arguments_live(t, NULL, "coir_close");
         if (op->io.res < 0)
             return coir_op_ends_int(t, &op->io, NULL);
-        if (!coir_fd_quiet(p, op->fd, t)) {
+        if (!coir_fd_quiet(p, op->fd, t, NULL)) {
             t->state = QUIETING;
             return COIR_PARK_;
         }

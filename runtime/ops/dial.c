@@ -40,7 +40,7 @@ coir_step coir_dial_turn_resume(struct coir_task *t)
 {
     struct coir_dial_turn *op = (struct coir_dial_turn *)t;
 
-    if (t->state == 0 && coir_is_cancelled(t)) {
+    if (t->state == 0 && coir_is_refused(t)) {
         t->status = -ECANCELED;
     } else if (t->state == 0 && !*op->ended) {
         t->state = 1;

@@ -237,7 +237,7 @@ static bool start_begins(struct coir_process_start *op)
     op->io.res = op->process && !coir_arguments_live(&op->task, op->process, "coir_process_start")
         ? check_start(op) : -EFAULT;
     if (op->io.res == 0)
-        op->io.res = coir_is_cancelled(&op->task) ? -ECANCELED : prepare(op);
+        op->io.res = coir_is_refused(&op->task) ? -ECANCELED : prepare(op);
     if (op->io.res < 0)
         return true;
     s->child->home = coir_shard_here();
@@ -486,17 +486,23 @@ static bool has_child(const struct coir_process_close *op)
     return op->process->child && !op->process->child->leaving;
 }
 
-/* Nothing but cleaning up: so all of it stands in coir_finally. The pipes first: many programs end by that, and none
- * hangs in one that nobody reads. Who waits for the end meanwhile is told of it before the record goes. */
+static bool runs(const struct coir_process_close *op)
+{
+    return op->task.status == 0 && has_child(op) && !op->process->ended;
+}
+
+/* Nothing but cleaning up: so all of it stands in coir_finally. The signal goes before the pipes: one that reads to the
+ * end of its input would end by itself, or by the signal, as the machine likes. The pipes before the wait: none hangs
+ * in one that nobody reads. Who waits for the end meanwhile is told of it before the record goes. */
 coir_body(coir_process_close, f) {
     f->task.status = check_close(f);
     coir_finally(f) {
+        if (runs(f))
+            coir_process_kill(f->process, f->grace < 0 ? SIGKILL : SIGTERM);
         while (f->task.status == 0 && pipe_of(f->process))
             coir_await(f, &f->close, coir_close, .fd = take(pipe_of(f->process)));
-        if (f->task.status == 0 && has_child(f) && !f->process->ended && f->grace >= 0) {
-            coir_process_kill(f->process, SIGTERM);
+        if (runs(f) && f->grace >= 0)
             coir_within(f, &f->scope, coir_now() + grace_of(f), &f->wait, coir_process_wait, .process = f->process);
-        }
         while (f->task.status == 0 && has_child(f) && look(f->process) < 0) {
             coir_process_kill(f->process, SIGKILL);
             coir_shield(f, &f->scope, &f->wait, coir_process_wait, .process = f->process);

@@ -64,7 +64,8 @@ enum { WASTE = 1024 };
 
 struct collect {
     coir_frame_void;
-    coir_args(struct coir_process_run *run; int fd; char *buf; size_t len; size_t *got; bool *cut;);
+    coir_args(struct coir_process_run *run; bool is_err;);
+    int fd;
     size_t n;
     long left;                       /* of what may be the program's own, once it has ended; -1: it has not */
     struct coir_read read;
@@ -72,27 +73,43 @@ struct collect {
 };
 static coir_declare(collect);
 
+static size_t *got_of(struct collect *f)
+{
+    return f->is_err ? &f->run->result.err_len : &f->run->result.out_len;
+}
+
+static size_t room_of(struct collect *f)
+{
+    return (f->is_err ? f->run->err_len : f->run->out_len) - *got_of(f);
+}
+
+/* Where the next read goes: behind what there is, or to the waste. */
+static void *place_of(struct collect *f)
+{
+    return room_of(f) ? (char *)(f->is_err ? f->run->err : f->run->out) + *got_of(f) : f->waste;
+}
+
 /* Takes a read into account: 0, it goes on; 1, that was all; or a negative errno. A read that was cancelled by the
  * program's end says nothing of what is in the pipe, one that began after it does. */
 static int took(struct collect *f)
 {
     const int status = coir_status(&f->read);
-    const bool dropped = *f->got == f->len;
+    const bool dropped = room_of(f) == 0;
 
     if (status < 0)
         return status == -ECANCELED && has_ended(f->run) ? f->left >= 0 : status;
     if (f->n == 0)
         return 1;
     if (dropped)
-        *f->cut = true;
+        *(f->is_err ? &f->run->result.err_cut : &f->run->result.out_cut) = true;
     else
-        *f->got += f->n;
+        *got_of(f) += f->n;
     if (dropped && !f->run->truncate && !f->run->stopping)
         return -EMSGSIZE;
     return f->left >= 0 && (f->left -= (long)f->n) <= 0;
 }
 
-/* Before a read: how much may still come, or -ECANCELED. */
+/* Before a read: how much may still come, and room for it; or -ECANCELED, or what `more` says. */
 static int limit(struct collect *f)
 {
     if (has_ended(f->run) && f->left < 0) {
@@ -100,20 +117,22 @@ static int limit(struct collect *f)
         if (f->left < 0)
             return -errno;
     }
-    return has_ended(f->run) || !coir_cancelled(f) ? 0 : -ECANCELED;
+    if (!has_ended(f->run) && coir_cancelled(f))
+        return -ECANCELED;
+    return room_of(f) == 0 && f->run->more && !f->run->stopping ? f->run->more(f->run, f->is_err) : 0;
 }
 
 coir_body(collect, f) {
     f->left = -1;
+    f->fd = f->is_err ? f->run->process.err : f->run->process.out;
     if (f->fd < 0)
         coir_return(f);
     do {
         f->task.status = limit(f);
         if (f->task.status < 0)
             break;
-        f->n = f->len - *f->got;
-        coir_await(f, &f->read, coir_read, .fd = f->fd, .buf = f->n ? f->buf + *f->got : f->waste,
-                   .len = f->n ? f->n : sizeof f->waste);
+        f->n = room_of(f);
+        coir_await(f, &f->read, coir_read, .fd = f->fd, .buf = place_of(f), .len = f->n ? f->n : sizeof f->waste);
         f->n = f->read.result;
         f->task.status = took(f);
     } while (f->task.status == 0);
@@ -135,10 +154,8 @@ static coir_declare(pump);
 /* Its scope is cancelled by the program's end, which may have been before. */
 coir_body(pump, f) {
     f->kids[0] = coir_make(&f->feed, feed, .run = f->run);
-    f->kids[1] = coir_make(&f->out, collect, .run = f->run, .fd = f->run->process.out, .buf = f->run->out,
-                           .len = f->run->out_len, .got = &f->run->result.out_len, .cut = &f->run->result.out_cut);
-    f->kids[2] = coir_make(&f->err, collect, .run = f->run, .fd = f->run->process.err, .buf = f->run->err,
-                           .len = f->run->err_len, .got = &f->run->result.err_len, .cut = &f->run->result.err_cut);
+    f->kids[1] = coir_make(&f->out, collect, .run = f->run);
+    f->kids[2] = coir_make(&f->err, collect, .run = f->run, .is_err = true);
     f->run->pumps = &f->scope;
     coir_within(f, &f->scope, has_ended(f->run) ? 0 : COIR_NEVER, &f->all, coir_combine, .kids = f->kids, .n = 3,
                 .how = COIR_ALL);
@@ -154,11 +171,14 @@ struct watch {
 };
 static coir_declare(watch);
 
+/* That nobody will know how it ended is said when what it wrote is collected: a watch that failed would end the pumps,
+ * and those that have not begun would never run. */
 coir_body(watch, f) {
     coir_await(f, &f->wait, coir_process_wait, .process = &f->run->process);
-    if (has_ended(f->run) && f->run->pumps)
+    if (!has_ended(f->run))
+        coir_check(f, &f->wait);
+    else if (f->run->pumps)
         coir_scope_cancel(f->run->pumps);
-    coir_check(f, &f->wait);
 } coir_end
 
 /* ---- the operation ---- */
@@ -234,6 +254,8 @@ coir_body(coir_process_run, f) {
     make_kids(f);
     coir_all(f, &f->all, f->kids, 2);
     coir_check(f, &f->all);
+    if (f->process.status < 0)
+        coir_fail(f, f->process.status);
     coir_finally(f) {
         if (runs(f) && f->grace >= 0) {
             stop(f, SIGTERM);

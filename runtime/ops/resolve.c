@@ -7,6 +7,7 @@
  * cannot be stopped, so a cancelled one is waited for.
  */
 #include <netdb.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -60,13 +61,24 @@ static int take(const struct coir_resolve *op, const struct addrinfo *list)
     return n ? (int)n : -ENOENT;
 }
 
+/* A number that is no port: getaddrinfo would take the low 16 bits of it, and a sign. */
+static bool is_no_port(const char *service)
+{
+    char *end;
+    const unsigned long n = strtoul(service, &end, 10);
+
+    return end != service && !*end && (n > UINT16_MAX || service[0] < '0' || service[0] > '9');
+}
+
 static int look_up(const struct coir_resolve *op, int flags)
 {
     const struct addrinfo hints = { .ai_family = op->family, .ai_socktype = SOCK_STREAM, .ai_flags = flags };
     struct addrinfo *list = NULL;
-    const int said = getaddrinfo(op->host, op->service, &hints, &list);
-    int answer;
+    int said, answer;
 
+    if (op->service && is_no_port(op->service))
+        return -EINVAL;
+    said = getaddrinfo(op->host, op->service, &hints, &list);
     if (said)
         return status_of(said);
     answer = take(op, list);
@@ -126,7 +138,7 @@ static bool ended_at_once(struct coir_resolve *op)
     op->answer = look_up(op, AI_NUMERICHOST | AI_NUMERICSERV);
     if (op->answer > 0 || op->answer == -ENOMEM || op->answer == -EAFNOSUPPORT)
         return true;
-    if (coir_is_cancelled(&op->task)) {
+    if (coir_is_refused(&op->task)) {
         op->answer = -ECANCELED;
         return true;
     }

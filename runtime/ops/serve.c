@@ -272,7 +272,7 @@ static void rest_abort(struct coir_task *t)
 
 coir_step rest_resume(struct coir_task *t)
 {
-    if (t->state == 0 && !coir_is_cancelled(t)) {
+    if (t->state == 0 && !coir_is_refused(t)) {
         t->state = 1;
         t->abort = rest_abort;
         return COIR_PARK_;

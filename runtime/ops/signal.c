@@ -210,15 +210,11 @@ static int subscribe(struct coir_signals *s, const int *numbers, unsigned n)
     return err;
 }
 
-struct coir_signals *coir_signals_open_(const struct coir_site *site, ...)
+static struct coir_signals *open_numbers(const struct coir_site *site, const int *numbers, int n)
 {
-    int numbers[MOST], n, err;
     struct coir_signals *s;
-    va_list listed;
+    int err;
 
-    va_start(listed, site);
-    n = list(listed, numbers);
-    va_end(listed);
     if (n <= 0 || !coir_shard_here()) {
         errno = EINVAL;
         return NULL;
@@ -240,6 +236,33 @@ struct coir_signals *coir_signals_open_(const struct coir_site *site, ...)
         return NULL;
     }
     return s;
+}
+
+struct coir_signals *coir_signals_open_(const struct coir_site *site, ...)
+{
+    int numbers[MOST], n;
+    va_list listed;
+
+    va_start(listed, site);
+    n = list(listed, numbers);
+    va_end(listed);
+    return open_numbers(site, numbers, n);
+}
+
+struct coir_signals *coir_signals_open_set_(const struct coir_site *site, const sigset_t *set)
+{
+    int numbers[MOST], n = 0;
+
+    for (int number = 1; set && number <= MOST; number++) {
+        if (sigismember(set, number) != 1)
+            continue;
+        if (!coir_catch_allowed(number)) {
+            errno = EINVAL;
+            return NULL;
+        }
+        numbers[n++] = number;
+    }
+    return open_numbers(site, numbers, n);
 }
 
 /* ---- stopping ---- */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/plane/lends.h"
@@ -97,6 +98,14 @@ static bool wait_armed(struct epoll_plane *p, struct coir_io *io, int *err)
     return *err == 0;
 }
 
+/* A regular file whose call may block. Some in /proc let themselves be waited for, and are always ready. */
+static bool is_for_pool(const struct coir_io *io)
+{
+    struct stat st;
+
+    return io->kind->block && fstat(io->fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* Torture: it waits for what is there already. */
 static bool waits_in_vain(struct epoll_plane *p, struct coir_io *io)
 {
@@ -104,7 +113,18 @@ static bool waits_in_vain(struct epoll_plane *p, struct coir_io *io)
     int err;
 
     return io->fd >= 0 && io->kind->events && coir_plane_plays(&p->base, 4) && poll(&ready, 1, 0) > 0
-        && !(ready.revents & POLLNVAL) && wait_armed(p, io, &err);
+        && !(ready.revents & POLLNVAL) && !is_for_pool(io) && wait_armed(p, io, &err);
+}
+
+/* Others wait for the same, and what has come is theirs: see serve(). */
+static bool is_behind(const struct epoll_plane *p, const struct coir_io *io)
+{
+    const struct coir_fd *e = io->kind->shares ? coir_fd_find(&p->base.fds, io->fd) : NULL;
+    const struct coir_io *other = e ? e->waits : NULL;
+
+    while (other && !(other->state == WAITING && other->kind == io->kind))
+        other = other->next;
+    return other;
 }
 
 static bool epoll_begin(struct coir_plane *plane, struct coir_io *io)
@@ -116,14 +136,16 @@ static bool epoll_begin(struct coir_plane *plane, struct coir_io *io)
         err = coir_io_fault(io);
         return err ? ended_at_once(io, err) : coir_io_on_pool(plane, io);
     }
+    if (is_behind(p, io))
+        return wait_armed(p, io, &err) || ended_at_once(io, err);
     if (waits_in_vain(p, io))
         return true;
     err = attempt(io);
     if (err != -EAGAIN || io->fd < 0)
         return ended_at_once(io, err);
-    if (wait_armed(p, io, &err))
+    if (!is_for_pool(io) && wait_armed(p, io, &err))
         return true;
-    if (err == -EPERM && io->kind->block)    /* a file: nothing can wait for it */
+    if ((err == -EAGAIN || err == -EPERM) && io->kind->block)    /* a file: nothing can wait for it */
         return coir_io_on_pool(plane, io);
     return ended_at_once(io, err);
 }
@@ -149,10 +171,14 @@ static void epoll_cancel(struct coir_plane *plane, struct coir_io *io)
     waited(p, io, res == -EAGAIN ? -ECANCELED : res);
 }
 
-/* The descriptor says something: everybody who waits for that tries, the oldest first. */
+/* The descriptor says something: everybody who waits for that tries, the oldest first. Of those that share, who are
+ * served in order, none tries behind one that got nothing: it might get what has come in between. Torture overlooks
+ * what the descriptor says for all of them, for the same reason. */
 static void serve(struct epoll_plane *p, int fd, uint32_t events)
 {
     struct coir_fd *e = coir_fd_find(&p->base.fds, fd);
+    const bool overlooked = coir_plane_plays(&p->base, 4);
+    const struct coir_io_kind *without = NULL;
     struct coir_io *io, *next;
     bool left = false;
 
@@ -164,12 +190,15 @@ static void serve(struct epoll_plane *p, int fd, uint32_t events)
         next = io->next;
         if (io->state != WAITING)
             continue;
-        if (events & (uint32_t)coir_io_events(io) && !coir_plane_plays(&p->base, 4))
+        if (events & (uint32_t)coir_io_events(io) && !overlooked && io->kind != without)
             res = attempt(io);
-        if (res == -EAGAIN)
-            left = true;
-        else
+        if (res != -EAGAIN) {
             waited(p, io, res);
+            continue;
+        }
+        left = true;
+        if (io->kind->shares)
+            without = io->kind;
     }
     if (!left)
         return;

@@ -57,7 +57,7 @@ static bool page_leaves(struct coir_fd *page)
 
     for (size_t i = 0; page && i < COIR_FDS_PAGE; i++) {
         struct coir_fd_guest *guest = page[i].guest;
-        if (guest && guest->leave(guest))
+        if (guest && guest->leave(guest, NULL))
             page[i].guest = NULL;
         all &= !page[i].guest;
     }

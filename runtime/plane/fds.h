@@ -16,9 +16,10 @@
 
 /* Something that stays with a descriptor between operations, and goes when it is closed. */
 struct coir_fd_guest {
-    /* The descriptor is being closed: begin to end. True when it is gone; else it sets the entry's guest
-     * to NULL later and calls coir_fd_rests. */
-    bool (*leave)(struct coir_fd_guest *guest);
+    /* The descriptor is being closed, or left by the shard: begin to end. True when it is gone; else it sets the
+     * entry's guest to NULL later and calls coir_fd_rests. What it holds for operations that have not come goes into
+     * `left`, which stays there until then; NULL, or no room: it is closed. */
+    bool (*leave)(struct coir_fd_guest *guest, struct coir_left_ *left);
     /* What it holds for an operation that cannot wait: a result, or -EAGAIN. */
     int (*take)(struct coir_fd_guest *guest);
 };

@@ -13,9 +13,9 @@
 static int in_cancelled_scope(struct coir_task *t, const struct coir_io_kind *kind)
 {
     if (!kind->events && !kind->always)
-        return -ECANCELED;
+        return coir_refuse(t);
     const int res = coir_io_attempt(kind, t);
-    return res == -EAGAIN ? -ECANCELED : res;
+    return res == -EAGAIN ? coir_refuse(t) : res;
 }
 
 /* At the end: the oldest is served first, and there are hardly ever more than two. Second descriptors go `first`: they
@@ -123,8 +123,10 @@ bool coir_io_begin(struct coir_task *t, struct coir_io *io, const struct coir_io
     if (io->res < 0)
         return true;
     p->shard->stats.submissions++;
+    COIR_NOTE(p->shard, coir_noted_io(p->shard, io));
     if (!p->kind->begin(p, io)) {
         p->shard->stats.completions++;
+        COIR_NOTE(p->shard, coir_noted_io_end(p->shard, io));
         unlist(io);
         if (kind->other)
             unlist(other_of(io));
@@ -145,10 +147,15 @@ bool coir_io_begin_next(struct coir_task *t, struct coir_io *io, const struct co
 
 bool coir_io_hold(struct coir_task *t, struct coir_io *io, const struct coir_io_kind *kind, int fd)
 {
+    struct coir_plane *p = coir_plane_here();
+
     set_out(t, io, kind, fd);
     io->state = COIR_IO_HELD;
-    io->res = coir_is_cancelled(t) ? -ECANCELED : enlist(coir_plane_here(), io, false);
-    return io->res < 0 ? true : parks(t, io);
+    io->res = coir_is_refused(t) ? -ECANCELED : enlist(p, io, false);
+    if (io->res < 0)
+        return true;
+    COIR_NOTE(p->shard, coir_noted_io(p->shard, io));
+    return parks(t, io);
 }
 
 void coir_io_abort(struct coir_task *t)
@@ -179,6 +186,7 @@ void coir_io_ended(struct coir_plane *p, struct coir_io *io, int res)
         p->in_flight_files -= !io->kind->events;
         p->shard->stats.completions++;
     }
+    COIR_NOTE(p->shard, coir_noted_io_end(p->shard, io));
     unlist(io);
     coir_wake(io->task);
     if (io->fd >= 0) {
@@ -193,7 +201,7 @@ void coir_io_ended(struct coir_plane *p, struct coir_io *io, int res)
 
 /* ---- closing ---- */
 
-bool coir_fd_quiet(struct coir_plane *p, int fd, struct coir_task *closer)
+bool coir_fd_quiet(struct coir_plane *p, int fd, struct coir_task *closer, struct coir_left_ *left)
 {
     struct coir_fd *e = coir_fd_find(&p->fds, fd);
     struct coir_io *next;
@@ -202,7 +210,7 @@ bool coir_fd_quiet(struct coir_plane *p, int fd, struct coir_task *closer)
         return true;
     e->closer = closer;
     e->closes++;
-    if (e->guest && e->guest->leave(e->guest))
+    if (e->guest && e->guest->leave(e->guest, left))
         e->guest = NULL;
     for (struct coir_io *io = e->waits; io; io = next) {
         next = io->next;

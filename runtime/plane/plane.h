@@ -38,7 +38,7 @@ struct coir_io_kind {
     short events;
     uint8_t opcode;                      /* IORING_OP_..., looked up in what the ring offers */
     bool always;                         /* is done in a cancelled scope too */
-    /* many of these on one descriptor may be served by one request of the plane's: see struct
+    /* many of these on one descriptor are served in order, and may be by one request of the plane's: see struct
      * coir_fd_guest */
     bool shares;
     /* it receives into a buffer that is lent to it (lends.h): the ring picks one, `attempt` takes one */
@@ -204,12 +204,12 @@ void coir_io_abort(struct coir_task *t);
 
 /* ---- for closing (io.c) ---- */
 
-/* Begins to end everything on `fd` for the coir_close `closer`. True: nothing is left. False: park;
+/* Begins to end everything on `fd` for the coir_close or coir_leave `closer`. True: nothing is left. False: park;
  * `closer` is woken when nothing is. -EBADF semantics are the caller's: an entry whose closer is set
- * already belongs to another. */
-bool coir_fd_quiet(struct coir_plane *p, int fd, struct coir_task *closer);
+ * already belongs to another. `left`: see struct coir_fd_guest. */
+bool coir_fd_quiet(struct coir_plane *p, int fd, struct coir_task *closer, struct coir_left_ *left);
 
-/* The descriptor is about to be closed: what the plane remembers of it no longer holds. */
+/* The descriptor is about to be closed, or another shard's: what the plane remembers of it no longer holds. */
 void coir_fd_forget(struct coir_plane *p, int fd);
 
 /* Something on `fd` has ended: wakes a closer that waited for it. */

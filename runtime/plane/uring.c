@@ -492,6 +492,19 @@ void coir_uring_enter(struct coir_uring_plane *p, int64_t timeout)
         poll(NULL, 0, 1);
 }
 
+/* A thread of the kernel's adds work for us, and says so a moment later. When we have done it in between, the kernel
+ * goes on saying so until there is other work: whoever believes it turns in circles. Nor is a round that brought
+ * nothing the end: work is done in portions, and not all of it completes something. The ring's descriptor knows. */
+static bool says_in_vain(const struct coir_uring_plane *p)
+{
+    struct pollfd ring = { .fd = p->ring.ring_fd, .events = POLLIN };
+
+    if (!kernel_has_work(p))
+        return false;
+    coir_count_syscall();
+    return poll(&ring, 1, 0) == 0;
+}
+
 /* Before the ring is looked at: what comes later makes the eventfd readable again. */
 static void quieten(struct coir_uring_plane *p)
 {
@@ -512,7 +525,7 @@ static void uring_wait(struct coir_plane *plane, int64_t timeout)
     if (p->unsent || p->uncancelled || io_uring_cq_ready(&p->ring))
         timeout = 0;
     coir_uring_enter(p, timeout);
-    coir_uring_reap(p);
+    p->in_vain = coir_uring_reap(p) == 0 && timeout == 0 && says_in_vain(p);
 }
 
 static bool uring_peek(struct coir_plane *plane)
@@ -520,7 +533,7 @@ static bool uring_peek(struct coir_plane *plane)
     struct coir_uring_plane *p = coir_uring_self(plane);
 
     return io_uring_sq_ready(&p->ring) || p->unsent || p->uncancelled || io_uring_cq_ready(&p->ring)
-        || kernel_has_work(p);
+        || (kernel_has_work(p) && !p->in_vain);
 }
 
 /* ---- being woken ---- */

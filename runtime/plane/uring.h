@@ -74,6 +74,7 @@ struct coir_uring_plane {
     int registered;                  /* the eventfd that `fd` made, registered with the ring; or -1 */
     unsigned reaped;                 /* completions that have been handled, and are not yet given back */
     bool closing;
+    bool in_vain;                    /* at the last wait the kernel said that it had work, and had none */
 
     void *buffers;                   /* uring_buffers.c: the ring of provided buffers, made when first used */
 };

@@ -13,7 +13,8 @@
  * Invariants:
  *   1. `ahead` has something only while no accept waits; so connections are handed out in order, to waiters in
  *      order.
- *   2. Every descriptor the kernel brings is handed to an accept, or lies in `ahead`, or is closed.
+ *   2. Every descriptor the kernel brings is handed to an accept, or lies in `ahead`, or is left to who leaves the
+ *      listener, or is closed.
  *   3. The request is in the kernel (armed) or it is not, as F_MORE says and nothing else. It is armed when an
  *      accept begins to wait, and again when it ended while one waits, but never while pausing, nor after an
  *      error that would come again at once.
@@ -42,6 +43,7 @@ struct shots {
     bool single;                     /* not multishot: the kernel has none, or the listener cannot */
     bool polls;                      /* the listener is O_NONBLOCK: it is polled before each accept */
     uint8_t leaving;
+    struct coir_left_ *left;         /* while leaving: for connections that nobody has taken; NULL: they are closed */
     dev_t dev;                       /* which file the listener is */
     ino_t ino;
 };
@@ -156,6 +158,17 @@ static void shots_free(struct shots *s)
     free(s);
 }
 
+/* A connection that no accept will take. */
+static void leave_behind(struct shots *s, int fd)
+{
+    struct coir_left_ *left = s->left;
+
+    if (left && left->n < left->max)
+        left->fds[left->n++] = fd;
+    else
+        close(fd);
+}
+
 /* The listener is being closed, and the kernel has let go. */
 static void is_gone(struct shots *s)
 {
@@ -181,7 +194,7 @@ static bool go(struct shots *s, uint8_t how)
 
     s->leaving = LEAVES;
     while ((fd = take_ahead(s)) >= 0)
-        close(fd);
+        leave_behind(s, fd);
     if (coir_timer_armed(&s->pause.timer))
         coir_wheel_remove(&s->p->base.shard->wheel, &s->pause.timer);
     disarm(s);
@@ -194,11 +207,14 @@ static bool go(struct shots *s, uint8_t how)
     return false;
 }
 
-static bool leave(struct coir_fd_guest *guest)
+static bool leave(struct coir_fd_guest *guest, struct coir_left_ *left)
 {
     struct shots *s = shots_of(guest);
 
-    return !s->leaving && go(s, LEFT_LATER);
+    if (s->leaving)
+        return false;
+    s->left = left;
+    return go(s, LEFT_LATER);
 }
 
 /* The listener was closed behind our back: its number is another file's. */
@@ -220,7 +236,7 @@ static void came(struct shots *s, int fd)
     if (io)
         coir_io_ended(&s->p->base, io, fd);
     else if (s->leaving || !put_ahead(s, fd))
-        close(fd);
+        leave_behind(s, fd);
     else if (s->n >= COIR_ACCEPT_AHEAD)
         disarm(s);
 }

@@ -7,9 +7,12 @@
 An address is one that `coir tasks` printed, or any struct coir_task *. Nothing is called in the program and nothing
 is written: all is read from memory, as coir_dump does it from inside.
 """
+import collections
+
 import gdb
 
-DEEPEST, WIDEST = 100, 10000        # of a program whose memory is damaged
+DEEPEST, WIDEST = 100, 1000000      # of a program whose memory is damaged
+CROWD, FEW = 20, 3                  # as in runtime/see/crowd.h: in larger crowds, of one kind, that are all shown
 
 
 class Missing(gdb.GdbError):
@@ -149,10 +152,41 @@ def show_chain(task, scope, indent):
 
 
 def show_kids(combine, indent):
-    for i in range(min(int(combine["n"]), WIDEST)):
-        kid = combine["kids"][i]
-        if int(kid) and not is_set(kid, "COIR_TASK_LAZY_") and int(kid["state"]) != constant("COIR_LEFT_"):
-            show_chain(kid.dereference(), combine["scope"].address, indent)
+    kids = [combine["kids"][i] for i in range(min(int(combine["n"]), WIDEST))]
+    begun = [kid.dereference() for kid in kids
+             if int(kid) and not is_set(kid, "COIR_TASK_LAZY_") and int(kid["state"]) != constant("COIR_LEFT_")]
+    for task, _, more in crowd((task, None) for task in begun):
+        show_chain(task, combine["scope"].address, indent)
+        show_more(more, indent)
+
+
+def kind_of(task, birth):
+    """What tasks of one kind have in common: where they were spawned, where they stand, in which operation."""
+    while int(task["awaiting"]) and int(task["awaiting"]["site"]):
+        task = task["awaiting"].dereference()
+    child = task["awaiting"]
+    return (int(birth["site"]) if birth is not None else 0, int(task["site"]), int(child["body"]) if int(child) else 0)
+
+
+def crowd(members):
+    """Of (task, birth): those that are to be shown, each with what is to be said of the others of its kind."""
+    members = [(task, birth, kind_of(task, birth)) for task, birth in members]
+    kinds = collections.Counter(kind for _, _, kind in members)
+    shown = set()
+    for task, birth, kind in members:
+        if len(members) <= CROWD or kinds[kind] <= FEW:
+            yield task, birth, ""
+        elif kind not in shown:
+            shown.add(kind)
+            site = pointer_to("coir_site")
+            places = [gdb.Value(address).cast(site) for address in kind[:2]]
+            yield task, birth, "... and %d more%s, standing at %s" % (
+                kinds[kind] - 1, ", spawned at " + place(places[0]) if kind[0] else "", place(places[1]))
+
+
+def show_more(more, indent):
+    if more:
+        print(" " * indent + more)
 
 
 def show_groups(scope, indent):
@@ -164,20 +198,25 @@ def show_groups(scope, indent):
         group = group["next"]
 
 
+def members_of(group):
+    birth = group["first"]
+    for _ in range(WIDEST):
+        if not int(birth):
+            return
+        yield (birth + 1).cast(pointer_to("coir_task")).dereference(), birth
+        birth = birth["next"]
+
+
 def show_group(group, indent):
     opener = group["opener"]
     if int(opener):
         print("%sgroup of %d, opened by %s%s:" % (" " * indent, int(group["live"]), task_name(opener),
                                                  ", cancelled" if int(group["scope"]["cancelled"]) else ""))
         indent += 2
-    birth = group["first"]
-    for _ in range(WIDEST):
-        if not int(birth):
-            break
-        task = (birth + 1).cast(pointer_to("coir_task")).dereference()
+    for task, birth, more in crowd(members_of(group)):
         print("%s%s, spawned at %s" % (" " * indent, text(birth["site"]["task"]), place(birth["site"])))
         show_chain(task, group["scope"].address, indent + 2)
-        birth = birth["next"]
+        show_more(more, indent)
     show_groups(group["scope"].address, indent + 2)
 
 

@@ -3,6 +3,8 @@
  * coir_dump: every task of a shard, who awaits whom, and what the leaves wait for. It reads frames and
  * changes nothing; it may be called from a body, so the running task's chain ends where it runs.
  *
+ * Once the stream has failed nothing more is looked at: a window's has only so much room.
+ *
  * Groups nest: the list of those still to be printed is walked with an indent, by recursion that is bounded,
  * since output deeper than that would not be read.
  */
@@ -16,10 +18,11 @@
 #include "runtime/ops/process.h"
 #include "runtime/ops/signal.h"
 #include "runtime/plane/plane.h"
+#include "runtime/see/crowd.h"
 #include "runtime/shard/run.h"
 #include "runtime/sync/dump.h"
 
-enum { DEEPEST = 32, WIDEST = 1000 };
+enum { DEEPEST = 32 };
 
 static void print_group(FILE *to, const struct coir_group *g, int indent);
 static void print_chain(FILE *to, const struct coir_task *t, const struct coir_scope *s, int indent);
@@ -39,23 +42,34 @@ static void print_leaf(FILE *to, const struct coir_task *t)
     } else if (t->body == coir_group_spawn_resume) {
         fprintf(to, "waits for a place in a group of %u", ((const struct coir_group_spawn *)t)->group->limit);
     } else if (!coir_dump_away(to, t) && !coir_dump_signals(to, t) && !coir_dump_wait(to, t)) {
-        fprintf(to, t->state == 0 ? "is ready to begin" : t->site ? "runs, or is ready to" : "waits");
+        fprintf(to, t->state == 0 ? "is ready to begin" : t->site && !t->abort ? "runs, or is ready to" : "waits");
     }
 }
 
 /* What a combinator waits for. */
 static void print_kids(FILE *to, const struct coir_combine *op, int indent)
 {
-    for (size_t i = 0; i < op->n && i < WIDEST; i++) {
-        const struct coir_task *kid = op->kids[i];
-        if (kid && !(kid->flags & COIR_TASK_LAZY_) && kid->state != COIR_LEFT_)
-            print_chain(to, kid, &op->scope, indent);
+    struct coir_crowd crowd = { .n = 0 };
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < op->n; i++) {
+            const struct coir_task *kid = op->kids[i];
+            if (!kid || (kid->flags & COIR_TASK_LAZY_) || kid->state == COIR_LEFT_)
+                continue;
+            if (pass == 0)
+                coir_crowd_add(&crowd, NULL, kid);
+            else if (coir_crowd_shows(&crowd, NULL, kid)) {
+                print_chain(to, kid, &op->scope, indent);
+                coir_crowd_more(to, &crowd, NULL, kid, indent);
+            }
+        }
     }
+    coir_crowd_rest(to, &crowd, indent);
 }
 
 static void print_groups_of(FILE *to, const struct coir_scope *s, int indent)
 {
-    for (const struct coir_group *g = s->groups; g; g = g->next)
+    for (const struct coir_group *g = s->groups; g && !ferror(to); g = g->next)
         print_group(to, g, indent);
 }
 
@@ -121,24 +135,54 @@ static void print_chain(FILE *to, const struct coir_task *t, const struct coir_s
     }
 }
 
+static const struct coir_task *member(const struct coir_birth *b)
+{
+    return (const struct coir_task *)(b + 1);
+}
+
+/* Of many that say the same one is printed, and their number: who looks for what fans out finds the line. */
+static void print_members(FILE *to, const struct coir_group *g, int indent)
+{
+    struct coir_crowd crowd = { .n = 0 };
+
+    for (const struct coir_birth *b = g->first; b; b = b->next)
+        coir_crowd_add(&crowd, b->site, member(b));
+    for (const struct coir_birth *b = g->first; b && !ferror(to); b = b->next) {
+        if (!coir_crowd_shows(&crowd, b->site, member(b)))
+            continue;
+        fprintf(to, "%*s%s, spawned at %s:%u\n", indent, "", b->site->task, b->site->file, b->site->line);
+        print_chain(to, member(b), &g->scope, indent + 2);
+        coir_crowd_more(to, &crowd, b->site, member(b), indent);
+    }
+    coir_crowd_rest(to, &crowd, indent);
+}
+
 static void print_group(FILE *to, const struct coir_group *g, int indent)
 {
-    unsigned n = 0;
-
     if (g->opener) {
         fprintf(to, "%*sgroup of %u, opened by %s%s:\n", indent, "", g->live,
                 g->opener->site ? g->opener->site->task : "a task", g->scope.cancelled ? ", cancelled" : "");
         indent += 2;
     }
-    for (const struct coir_birth *b = g->first; b; b = b->next) {
-        if (n++ == WIDEST) {
-            fprintf(to, "%*s... and %u more\n", indent + 2, "", g->live - WIDEST);
-            break;
-        }
-        fprintf(to, "%*s%s, spawned at %s:%u\n", indent, "", b->site->task, b->site->file, b->site->line);
-        print_chain(to, (const struct coir_task *)(b + 1), &g->scope, indent + 2);
-    }
+    print_members(to, g, indent);
     print_groups_of(to, &g->scope, indent + 2);
+}
+
+/* What runs here for other shards. */
+static void print_guests(FILE *to, const struct coir_shard *s)
+{
+    struct coir_crowd crowd = { .n = 0 };
+
+    for (const struct coir_guest *g = s->guests; g; g = g->next)
+        coir_crowd_add(&crowd, NULL, g->task);
+    for (const struct coir_guest *g = s->guests; g; g = g->next) {
+        if (!coir_crowd_shows(&crowd, NULL, g->task))
+            continue;
+        fprintf(to, "  awaited by shard %u\n", g->home);
+        print_chain(to, g->task, NULL, 4);
+        coir_crowd_more(to, &crowd, NULL, g->task, 2);
+    }
+    coir_crowd_rest(to, &crowd, 2);
 }
 
 void coir_dump(FILE *to)
@@ -152,9 +196,6 @@ void coir_dump(FILE *to)
     fprintf(to, "shard %u (%s): %u tasks in the root group, %zu timers, %u operations in flight\n", s->id,
             s->plane->kind->name, s->root.live, s->wheel.count, s->plane->in_flight);
     print_group(to, &s->root, 2);
-    for (const struct coir_guest *g = s->guests; g; g = g->next) {
-        fprintf(to, "  awaited by shard %u\n", g->home);
-        print_chain(to, g->task, NULL, 4);
-    }
+    print_guests(to, s);
     coir_children_dump(to, s);
 }

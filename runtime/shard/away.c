@@ -168,9 +168,14 @@ static void begin_there(struct coir_shard *s, struct coir_letter *letter)
     coir_ready_on(s, a->guest.task);
 }
 
+bool coir_is_away(const struct coir_task *t)
+{
+    return t->abort == away_abort;
+}
+
 bool coir_dump_away(FILE *to, const struct coir_task *t)
 {
-    if (t->abort != away_abort)
+    if (!coir_is_away(t))
         return false;
     fprintf(to, "waits for shard %u", ((const struct away *)t->waits_for)->there->id);
     return true;
@@ -209,7 +214,7 @@ struct coir_task *coir_send_away_(struct coir_task *child, unsigned shard)
     coir_scope_begin(&a->scope, NULL, COIR_SCOPE_AWAIT_);
     a->scope.owner = child;
     a->scope.context = child->scope ? child->scope->context : NULL;
-    a->doomed = coir_is_cancelled(child);
+    a->doomed = coir_is_refused(child);
     a->guest.task = child;
     a->guest.home = s->id;
     a->home = s;

@@ -54,6 +54,8 @@ static uint64_t last_order;              /* atomic */
 static uint64_t wants[COIR_MAX_SHARDS];  /* atomic: bit n - 1: the shard catches n */
 static struct slot slots[COIR_MAX_SHARDS];
 static pid_t owner;                      /* atomic: the process that catches */
+static int tell_of;                      /* atomic: the number whose coming is told ... */
+static sem_t *tell;                      /* atomic: ... here; it is never freed */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;     /* over the next two */
 static unsigned shards_on[NUMBERS];      /* how many shards catch it */
@@ -139,7 +141,16 @@ static void on_signal(int number, siginfo_t *info, void *context)
             post(&slots[i]);
         __atomic_sub_fetch(&slots[i].visits, 1, __ATOMIC_SEQ_CST);
     }
+    if (__atomic_load_n(&tell_of, __ATOMIC_ACQUIRE) == number)
+        sem_post(__atomic_load_n(&tell, __ATOMIC_RELAXED));
     errno = kept;
+}
+
+void coir_catch_tell(int number, sem_t *to)
+{
+    if (to)
+        __atomic_store_n(&tell, to, __ATOMIC_RELAXED);
+    __atomic_store_n(&tell_of, number, __ATOMIC_RELEASE);
 }
 
 /* ---- what is known ---- */

@@ -6,6 +6,7 @@
 #ifndef COIR_RUNTIME_SHARD_CATCH_H
 #define COIR_RUNTIME_SHARD_CATCH_H
 
+#include <semaphore.h>
 #include <signal.h>
 
 #include "runtime/base/queue.h"
@@ -42,6 +43,10 @@ bool coir_catch_allowed(int number);
 /* How often it came; and all that is known. Any thread. */
 uint32_t coir_caught_count(int number);
 void coir_caught(int number, struct coir_caught *out);
+
+/* From now on `to`, which is never freed, is posted when the number comes to a process with a shard that catches it; 0:
+ * nothing is. One asks at a time. */
+void coir_catch_tell(int number, sem_t *to);
 
 /* The shard ends: nobody catches here any more, and no handler will touch it. */
 void coir_catch_shard_ends(struct coir_shard *s);

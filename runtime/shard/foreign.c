@@ -65,11 +65,18 @@ void coir_due_at_once(struct coir_shard *s)
 /* A callback of the other loop completes a cell, cancels a group, ...: the next turn is due at once. */
 void coir_ready_apart(struct coir_shard *s, struct coir_task *t)
 {
+    COIR_NOTE(s, coir_noted_ready(s, t));
     if (t->flags & COIR_TASK_BACKGROUND_)
         coir_queue_push(&s->background, t);
     else
         coir_ready_(t);
     coir_due_at_once(s);
+}
+
+void coir_member_ready_apart(struct coir_shard *s, struct coir_task *t)
+{
+    COIR_NOTE(s, coir_noted_spawn(s, t));
+    coir_ready_apart(s, t);
 }
 
 struct coir_shard *coir_shard_open_(const struct coir_options *o, struct coir_task *main, uint64_t abi)
@@ -96,9 +103,11 @@ struct coir_shard *coir_shard_open_(const struct coir_options *o, struct coir_ta
         errno = -err;
         return NULL;
     }
+    coir_window_open(run);
     coir_run_start_main(run, main);
     set_clock(run->shard[0]);
     run->shard[0]->outside = true;
+    COIR_NOTE(run->shard[0], coir_noted_sleep(run->shard[0]));
     return run->shard[0];
 }
 
@@ -120,10 +129,12 @@ int coir_turn(struct coir_shard *s)
      * readable. */
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
     s->outside = false;
+    COIR_NOTE(s, coir_noted_awake(s));
     more = coir_loop_turn(s, false);
     __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
     set_clock(s);
     s->outside = true;
+    COIR_NOTE(s, coir_noted_sleep(s));
     return more;
 }
 
@@ -134,10 +145,12 @@ int coir_shard_close(struct coir_shard *s)
 
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
     s->outside = false;
+    COIR_NOTE(s, coir_noted_awake(s));
     __atomic_store_n(&run->stop_asked, 1, __ATOMIC_RELEASE);
     while (coir_loop_turn(s, true))
         ;
     status = run->status;
+    coir_window_shut(run);
     coir_shard_end(s);
     close_watch(run);
     coir_run_end(run);

@@ -44,23 +44,46 @@ static void task_ended(struct coir_task *t)
         coir_member_ended(t);
 }
 
-/* Resumes `t`, and while somebody ends whoever awaits them. */
-static inline __attribute__((always_inline)) void step(struct coir_shard *s, struct coir_task *t)
+static void step_begins(struct coir_shard *s, const struct coir_task *t)
+{
+    if (s->watch.on)
+        coir_watch_step(&s->watch);
+    COIR_NOTE(s, coir_noted_step(s, t));
+}
+
+static void step_ends(struct coir_shard *s, const struct coir_task *t)
+{
+    COIR_NOTE(s, coir_noted_step_end(s, t));
+    if (s->watch.on)
+        coir_watch_step_end(&s->watch);
+}
+
+/* Resumes `t`, and while somebody ends whoever awaits them. What `stepping` points at is there for as long. */
+static inline __attribute__((always_inline)) void step(struct coir_shard *s, struct coir_task *t, const bool noted)
 {
     coir_here.budget = COIR_STEP_AWAITS;
     s->stats.steps++;
+    if (noted)
+        step_begins(s, t);
     for (;;) {
+        __atomic_store_n(&s->stepping, t, __ATOMIC_RELAXED);
         if (COIR_UNLIKELY(s->torture))
             scribble();
-        if (t->body(t).parked)
+        if (t->body(t).parked) {
+            if (noted)
+                step_ends(s, t);
             return;
+        }
         struct coir_task *up = t->awaiter;
         if (!up)
             break;
         s->ended = t;
         t = up;
     }
+    __atomic_store_n(&s->stepping, &s->root_task, __ATOMIC_RELAXED);
     task_ended(t);
+    if (noted)
+        step_ends(s, NULL);
 }
 
 /* Torture: any of the first few may be next, also of those that have just become ready. */
@@ -87,8 +110,8 @@ static struct coir_task *shuffled(struct coir_shard *s, struct coir_task *front)
 }
 
 /* The queue is taken whole, and again when that is used up: so its front is a register. The background
- * queue has one step a turn, whatever the others do. */
-static void run_ready(struct coir_shard *s)
+ * queue has one step a turn, whatever the others do. `noted` is constant where it is called. */
+static inline __attribute__((always_inline)) void run_ready(struct coir_shard *s, const bool noted)
 {
     struct coir_task *t, *front = s->running;
     unsigned n = 0;
@@ -103,13 +126,21 @@ static void run_ready(struct coir_shard *s)
         }
         t = COIR_TORTURED ? shuffled(s, front) : front;
         front = t->next;
-        step(s, t);
+        step(s, t, noted);
     }
     s->running = front;
     if (n > s->stats.queue_high)
         s->stats.queue_high = n;
     if (COIR_UNLIKELY(s->background.head))
-        step(s, coir_queue_pop(&s->background));
+        step(s, coir_queue_pop(&s->background), noted);
+    __atomic_store_n(&s->stepping, NULL, __ATOMIC_RELAXED);
+}
+
+static __attribute__((noinline)) void run_ready_noted(struct coir_shard *s)
+{
+    s->watch.now = 0;
+    COIR_NOTE(s, coir_noted_turn(s));
+    run_ready(s, true);
 }
 
 static void deliver(struct coir_shard *s)
@@ -120,6 +151,7 @@ static void deliver(struct coir_shard *s)
         struct coir_letter *letter = coir_container_of(m, struct coir_letter, msg);
         next = m->next;
         s->stats.messages++;
+        COIR_NOTE(s, coir_noted_letter(s, letter));
         letter->deliver(s, letter);
     }
 }
@@ -177,7 +209,7 @@ static void see_deadlock(struct coir_shard *s)
         return;
     s->deadlocks = deadlocks;
     if (s->root.live || s->guests)
-        coir_dump(stderr);
+        coir_dump_at_once();
     if (deadlocks > 1)
         coir_group_abandon(&s->root);
 }
@@ -285,6 +317,7 @@ static void sleep_until(struct coir_shard *s, int64_t until)
 
     if (spin(s, until))
         return;
+    COIR_NOTE(s, coir_noted_sleep(s));
     __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
     __atomic_sub_fetch(&run->awake, 1, __ATOMIC_RELAXED);
     if (dead)
@@ -306,6 +339,14 @@ static void sleep_until(struct coir_shard *s, int64_t until)
         __atomic_add_fetch(&run->risings, 1, __ATOMIC_SEQ_CST);
         __atomic_sub_fetch(&run->dead, 1, __ATOMIC_SEQ_CST);
     }
+    COIR_NOTE(s, coir_noted_awake(s));
+}
+
+static void jump_to(struct coir_shard *s, int64_t at)
+{
+    COIR_NOTE(s, coir_noted_sleep(s));
+    s->virtual_now = at;
+    COIR_NOTE(s, coir_noted_awake(s));
 }
 
 /* Idle under virtual time: what the kernel has is taken first, what ends by itself is waited for, then
@@ -318,7 +359,7 @@ static void jump(struct coir_shard *s, bool may_wait)
     if (coir_loop_next(s) == 0 || (s->wheel.count && coir_wheel_next_exact(&s->wheel) <= s->virtual_now))
         return;
     if (!s->plane->in_flight_files && !s->jobs && s->wheel.count)
-        s->virtual_now = coir_wheel_next_exact(&s->wheel);
+        jump_to(s, coir_wheel_next_exact(&s->wheel));
     else if (may_wait)
         sleep_until(s, COIR_NEVER);
 }
@@ -327,13 +368,18 @@ bool coir_loop_turn(struct coir_shard *s, bool may_wait)
 {
     int64_t next;
 
-    s->stack_top = (uintptr_t)__builtin_frame_address(0);
+    __atomic_store_n(&s->stack_top, (uintptr_t)__builtin_frame_address(0), __ATOMIC_RELAXED);
+    if (COIR_UNLIKELY(s->stack_unknown))
+        s->stack_low = s->stack_top;
     s->stats.turns++;
     deliver(s);
     see_deadlock(s);
     count_busy(s);
     stop_if_asked(s);
-    run_ready(s);
+    if (COIR_UNLIKELY(s->notes || s->watch.on))
+        run_ready_noted(s);
+    else
+        run_ready(s, false);
     stop_if_asked(s);                        /* the main task has ended, a shield has: nobody else will say so */
     count_busy(s);
     if (is_over(s))

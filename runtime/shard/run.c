@@ -15,6 +15,7 @@
 #include <coir/abi.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/thread.h"
 #include "runtime/shard/catch.h"
 #include "runtime/shard/run.h"
 
@@ -73,6 +74,7 @@ static int say(const char *what, int err)
     return err;
 }
 
+/* Of a process's first thread the C library reads it in /proc, which need not be there. */
 static void find_stack(struct coir_shard *s)
 {
     pthread_attr_t attr;
@@ -83,6 +85,7 @@ static void find_stack(struct coir_shard *s)
         pthread_attr_getstack(&attr, &low, &size);
         pthread_attr_destroy(&attr);
     }
+    s->stack_unknown = !low;
     s->stack_low = (uintptr_t)low;
     s->stack_top = (uintptr_t)low;           /* nothing is dead until a turn says so */
 }
@@ -136,7 +139,10 @@ int coir_shard_begin(struct coir_runtime *run, unsigned id)
     coir_pool_init(&s->pool, &run->depot);
     coir_inbox_init(&s->inbox);
     find_stack(s);
+    if (pthread_getcpuclockid(pthread_self(), &s->cpu) != 0)
+        s->cpu = CLOCK_THREAD_CPUTIME_ID;
     coir_here = (struct coir_here){ .shard = s, .ready_end = &s->ready };
+    coir_list_init(&s->groups);
     coir_group_begin(&s->root, NULL, NULL, 0);
     err = open_plane(s);
     if (err) {
@@ -145,21 +151,25 @@ int coir_shard_begin(struct coir_runtime *run, unsigned id)
         return err;
     }
     coir_signals_hold(s);
+    coir_notes_begin(s);
     run->shard[id] = s;
+    coir_watch_begin(s);
     return 0;
 }
 
 void coir_shard_end(struct coir_shard *s)
 {
+    coir_watch_end(s);
     coir_children_end(s);
     coir_report_unborn(&s->unborn);
-    coir_made_forget();
+    coir_made_end();
     coir_catch_shard_ends(s);
     /* The last letter may have been its thread's last word. */
     while (__atomic_load_n(&s->posting, __ATOMIC_ACQUIRE))
         sched_yield();
     s->plane->kind->close(s->plane);
     coir_scope_end(&s->root.scope);
+    coir_notes_end(s);
     coir_signals_release(s);
     coir_here.shard = NULL;
     free(s);
@@ -175,10 +185,14 @@ static void hold(void)
     pthread_mutex_lock(&current_lock);
     coir_frames_hold();
     coir_catch_hold();
+    coir_window_hold();
+    coir_notes_hold();
 }
 
 static void let_go(void)
 {
+    coir_notes_let_go();
+    coir_window_let_go();
     coir_catch_let_go();
     coir_frames_let_go();
     pthread_mutex_unlock(&current_lock);
@@ -188,6 +202,9 @@ static void let_go(void)
 static void forget_in_child(void)
 {
     coir_catch_forget();
+    coir_window_forget();
+    coir_notes_forget();
+    coir_watch_forget();
     coir_here.shard = NULL;
     coir_run_current = NULL;
     let_go();
@@ -196,6 +213,14 @@ static void forget_in_child(void)
 static void watch_forks(void)
 {
     pthread_atfork(hold, let_go, forget_in_child);
+}
+
+static int64_t real_time(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return ts.tv_sec * COIR_S + ts.tv_nsec;
 }
 
 /* The plane that is asked for, or NULL and a line on stderr. `probed`: epoll will do if the ring is
@@ -219,7 +244,7 @@ static const struct coir_plane_kind *choose(const char *name, bool *probed)
 
 static int check_options(const struct coir_options *o, uint64_t abi)
 {
-    if ((abi & ~(uint64_t)1) != COIR_ABI_SIZE_) {
+    if ((abi & ~(uint64_t)3) != COIR_ABI_SIZE_) {
         fprintf(stderr, "coir: this program was compiled against another version of libcoir: its frames have "
                 "other sizes\n");
         return -ENOEXEC;
@@ -234,7 +259,7 @@ static int check_options(const struct coir_options *o, uint64_t abi)
         return say("coir_run: COIR_TIME is \"virtual\" or \"real\"", -EINVAL);
     if (o->shards > 1 && wants_virtual_time())
         return say("coir_run: COIR_TIME=virtual is for one shard", -EINVAL);
-    return 0;
+    return coir_watch_asked(o, abi & 2);
 }
 
 int coir_run_begin(struct coir_runtime **out, const struct coir_options *options, uint64_t abi)
@@ -252,9 +277,12 @@ int coir_run_begin(struct coir_runtime **out, const struct coir_options *options
     if (!run)
         return say("coir_run", -ENOMEM);
     run->options = *o;
+    run->start = real_time();
+    run->began = coir_clock_monotonic();
     run->n = o->shards ? o->shards : 1;
     run->awake = (int)run->n;
     run->torture = abi & 1;
+    run->debug = abi & 2;
     run->kind = choose(o->io, &probed);
     run->probed = probed;
     pthread_mutex_init(&run->pools_lock, NULL);
@@ -267,6 +295,8 @@ int coir_run_begin(struct coir_runtime **out, const struct coir_options *options
         free(run);
         return err;
     }
+    coir_notes_open(run);
+    coir_watch_open(run);
     *out = run;
     return 0;
 }
@@ -274,6 +304,9 @@ int coir_run_begin(struct coir_runtime **out, const struct coir_options *options
 void coir_run_end(struct coir_runtime *run)
 {
     coir_workers_close_all(run->pools);
+    coir_window_end(run);
+    coir_watch_close(run);
+    coir_notes_close();
     set_current(NULL, false);
     coir_depot_destroy(&run->depot);
     pthread_mutex_destroy(&run->pools_lock);
@@ -337,6 +370,8 @@ void coir_post(struct coir_shard *s, struct coir_letter *letter)
      * (coir_shard_end). */
     if (!here)
         __atomic_add_fetch(&s->posting, 1, __ATOMIC_ACQ_REL);
+    else
+        COIR_NOTE(here, coir_noted_post(here, s, letter));
     coir_inbox_push(&s->inbox, &letter->msg);
     if (__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST) && __atomic_exchange_n(&s->asleep, 0, __ATOMIC_SEQ_CST))
         s->plane->kind->nudge(s->plane, here && here != s ? here->plane : NULL);
@@ -463,15 +498,13 @@ static void *shard_thread(void *arg)
     return NULL;
 }
 
-/* With every signal blocked: the program's handlers run on the thread that called coir_run. The number
- * started. */
+/* With the signals blocked: the program's handlers run on the thread that called coir_run. The number started. */
 static unsigned start_threads(struct coir_runtime *run, struct start *starts, struct gate *gate, int *err)
 {
     unsigned i;
-    sigset_t all, before;
+    sigset_t before;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    coir_block_signals(&before);
     for (i = 1; i < run->n && !*err; i++) {
         starts[i] = (struct start){ run, gate, i };
         *err = -pthread_create(&run->thread[i], NULL, shard_thread, &starts[i]);
@@ -495,8 +528,10 @@ static int run_with_threads(struct coir_runtime *run, struct coir_task *main)
     pthread_mutex_unlock(&gate.lock);
     err = gate_meet(&gate, err);
     if (!err) {
+        coir_window_open(run);
         coir_run_start_main(run, main);
         run_shard(coir_shard_here());
+        coir_window_shut(run);
     }
     gate_meet(&gate, 0);
     for (unsigned i = 1; i < started; i++)

@@ -24,9 +24,12 @@
 struct coir_runtime {
     struct coir_options options;
     const struct coir_plane_kind *kind;
+    int64_t start;                           /* ns since 1970, by the clock on the wall */
+    int64_t began;                           /* the same moment, by the one that only goes on */
+    struct coir_window *window;              /* runtime/see's; NULL: nobody is to see it from outside */
     bool probed;                             /* no plane was asked for by name */
     bool begun;                              /* all shards are there: other threads may come in */
-    bool torture;                            /* the program was built with COIR_TORTURE */
+    bool torture, debug;                     /* the program was built with COIR_TORTURE, COIR_DEBUG */
     bool pinned;                             /* its shards are, each to one of `cpus`: where the program may run */
     cpu_set_t cpus;
     unsigned n;                              /* shards */
@@ -37,6 +40,8 @@ struct coir_runtime {
     pthread_mutex_t pools_lock;              /* over the list; pools are only added */
     struct coir_workers *pools;
     struct coir_workers *files;              /* atomic: the pool "file", once it is there */
+
+    struct coir_watchdog *watchdog;          /* NULL: there is none */
 
     struct coir_reaper main_reaper;
     int status;                              /* of the main task */
@@ -84,8 +89,24 @@ struct coir_workers *coir_run_workers(struct coir_runtime *run, const char *name
 
 /* away.c: a child that was sent here has ended. */
 void coir_away_ended(struct coir_task *t);
+/* A leaf that stands for a child on another shard. */
+bool coir_is_away(const struct coir_task *t);
 /* Says what a leaf waits for, if that is a child on another shard. */
 bool coir_dump_away(FILE *to, const struct coir_task *t);
+
+/* The window through which another process sees the run (runtime/see/window.c, above). Opened when all shards are there
+ * and none runs; shut when shard 0 has left its loop and all are still there: from then on it looks at none. Its
+ * memory, which a shard's last turn may still write to, goes with the run. */
+void coir_window_open(struct coir_runtime *run);
+void coir_window_shut(struct coir_runtime *run);
+void coir_window_end(struct coir_runtime *run);
+/* Over a fork. */
+void coir_window_hold(void);
+void coir_window_let_go(void);
+void coir_window_forget(void);
+
+/* asked.c: prints the tasks of the calling shard to stderr, in one write. */
+void coir_dump_at_once(void);
 
 /* loop.c */
 /* One round: letters, tasks, the kernel, timers; waits if `may_wait` and nothing is ready. False: the

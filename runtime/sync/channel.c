@@ -377,7 +377,7 @@ static inline bool is_usual(const struct coir_task *t, const struct coir_channel
 static coir_step line_up(struct coir_task *t, struct coir_channel *c, struct coir_link *line, struct coir_link *link,
                          void (*abort)(struct coir_task *))
 {
-    if (coir_is_cancelled(t))
+    if (coir_is_refused(t))
         return coir_leaf_ends(t, -ECANCELED);
     coir_list_push_back(line, link);
     return coir_leaf_parks(t, abort, c);

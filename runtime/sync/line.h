@@ -78,7 +78,7 @@ bool coir_is_for(const struct coir_task *t, const struct coir_task *who);
 static inline coir_step coir_line_up(struct coir_task *t, struct coir_line *line, void (*abort)(struct coir_task *),
                                      void *what)
 {
-    if (coir_is_cancelled(t))
+    if (coir_is_refused(t))
         return coir_leaf_ends(t, -ECANCELED);
     coir_list_push_back(&line->waiters, &((struct coir_lock *)t)->link);
     return coir_leaf_parks(t, abort, what);

@@ -91,7 +91,7 @@ static void run(struct coir_job *job)
 
 static void home(struct coir_shard *s, struct coir_job *job)
 {
-    (void)s;
+    COIR_NOTE(s, coir_noted_offload_end(s, &op_of(job)->task));
     coir_wake(&op_of(job)->task);
 }
 
@@ -104,6 +104,7 @@ static void offload_abort(struct coir_task *t)
     if (!coir_workers_revoke(p->pool, &p->job))
         return;                              /* it runs: its end is waited for */
     t->status = -ECANCELED;
+    COIR_NOTE(coir_shard_here(), coir_noted_offload_end(coir_shard_here(), t));
     coir_wake(t);
 }
 
@@ -115,7 +116,7 @@ static int begin(struct coir_offload *op)
     if (!op->fn || coir_arguments_live(&op->task, op->arg, "coir_offload")
         || coir_arguments_live(&op->task, op->pool, "coir_offload"))
         return -EFAULT;
-    if (coir_cancelled_(&op->task))
+    if (coir_is_refused(&op->task))
         return -ECANCELED;
     p->pool = find(coir_shard_here()->run, op->pool, &err);
     return p->pool ? coir_workers_submit(p->pool, &p->job, &offload_job) : err;
@@ -128,6 +129,7 @@ coir_step coir_offload_resume(struct coir_task *t)
     if (t->state == 0) {
         t->status = begin(op);
         if (t->status == 0) {
+            COIR_NOTE(coir_shard_here(), coir_noted_offload(coir_shard_here(), t));
             t->state = 1;
             t->waits_for = private_of(op)->pool;
             t->abort = offload_abort;

@@ -149,7 +149,7 @@ static bool try_arm(struct coir_arm *a)
     case COIR_ARM_XRECV_:
         return is_received(t, &a->xrecv.result, coir_xchan_try_recv(a->xrecv.channel, a->xrecv.item));
     case COIR_ARM_CELL_:
-        return coir_cell_look(a->cell.cell, &t->status, &a->cell.result);
+        return coir_cell_look(a->cell.cell, t, &a->cell.result);
     case COIR_ARM_UNTIL_:
         return is_done(t, a->until.at == COIR_NEVER || a->until.at > coir_now() ? -EAGAIN : 0);
     case COIR_ARM_READY_:
@@ -196,7 +196,7 @@ static bool cell_waits(struct coir_cell_wait *op)
     do {
         if (coir_cell_await(op->cell, &op->task))
             return true;
-    } while (!coir_cell_look(op->cell, &op->task.status, &op->result));
+    } while (!coir_cell_look(op->cell, &op->task, &op->result));
     coir_arm_claim(&op->task);
     return false;
 }
@@ -310,7 +310,7 @@ static void arm_ends(struct coir_arm *a)
 {
     a->waits = false;
     if (a->kind == COIR_ARM_CELL_)
-        coir_cell_look(a->cell.cell, &a->task.status, &a->cell.result);
+        coir_cell_look(a->cell.cell, &a->task, &a->cell.result);
     else if (a->kind == COIR_ARM_READY_)
         a->task.status = poll_status(&a->poll, a->poll.io.res);
 }
@@ -370,7 +370,7 @@ static coir_step begin(struct coir_select *op)
         return coir_leaf_ends(t, err);
     if (op->now)
         return coir_leaf_ends(t, -EAGAIN);
-    if (coir_is_cancelled(t))
+    if (coir_is_refused(t))
         return coir_leaf_ends(t, -ECANCELED);
     line_up(op);
     if (coir_select_claim(op) > COIR_ARMS_TRIED)

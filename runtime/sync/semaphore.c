@@ -112,7 +112,7 @@ coir_step coir_acquire_resume(struct coir_task *t)
     err = take(s, op->n);
     if (err != -EAGAIN)
         return coir_leaf_ends(t, err);
-    if (coir_is_cancelled(t))
+    if (coir_is_refused(t))
         return coir_leaf_ends(t, -ECANCELED);
     coir_list_push_back(&s->waiters, &op->link);
     return coir_leaf_parks(t, acquire_abort, s);

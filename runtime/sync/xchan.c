@@ -732,7 +732,7 @@ coir_step coir_xchan_send_resume(struct coir_task *t)
     err = push(x, op->item);
     if (err != -EAGAIN)
         return coir_leaf_ends(t, err);
-    return coir_is_cancelled(t) ? coir_leaf_ends(t, -ECANCELED) : wait_to_send(op);
+    return coir_is_refused(t) ? coir_leaf_ends(t, -ECANCELED) : wait_to_send(op);
 }
 
 coir_step coir_xchan_recv_resume(struct coir_task *t)
@@ -750,5 +750,5 @@ coir_step coir_xchan_recv_resume(struct coir_task *t)
         op->result = err == 0;
         return coir_leaf_ends(t, 0);
     }
-    return coir_is_cancelled(t) ? coir_leaf_ends(t, -ECANCELED) : wait_to_recv(op);
+    return coir_is_refused(t) ? coir_leaf_ends(t, -ECANCELED) : wait_to_recv(op);
 }

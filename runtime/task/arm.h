@@ -90,7 +90,7 @@ static inline void coir_pause_a_little(int times)
 
 /* False: it is empty. Otherwise there are a status to end with and a value: what it was completed with; -ECANCELED:
  * revoked; -EINVAL: another awaits it. */
-bool coir_cell_look(const struct coir_cell *c, int *status, int64_t *value);
+bool coir_cell_look(const struct coir_cell *c, struct coir_task *t, int64_t *value);
 /* Lets `waiter`, whose body and abort are set, wait for an empty cell. False: it is not empty. */
 bool coir_cell_await(struct coir_cell *c, struct coir_task *waiter);
 /* The waiter takes it back. False: the letter is under way to it. */

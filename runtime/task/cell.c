@@ -218,13 +218,13 @@ bool coir_cell_leave(struct coir_cell *c)
     return true;
 }
 
-bool coir_cell_look(const struct coir_cell *c, int *status, int64_t *value)
+bool coir_cell_look(const struct coir_cell *c, struct coir_task *t, int64_t *value)
 {
     const uint16_t state = settled(c);
 
     if (state == EMPTY)
         return false;
-    *status = state == DONE ? c->status : state == REVOKED ? -ECANCELED : -EINVAL;
+    t->status = (int16_t)(state == DONE ? c->status : state == REVOKED ? -ECANCELED : -EINVAL);
     if (state == DONE)
         *value = c->value;
     return true;
@@ -283,7 +283,7 @@ coir_step coir_cell_wait_resume(struct coir_task *t)
     const uint16_t state = settled(c);
     /* Read before the other party can know of the wait: it may drop its reference at any moment after. */
     const bool is_counted = __atomic_load_n(&c->references, __ATOMIC_RELAXED) != 0;
-    if (state == EMPTY && is_counted && coir_is_cancelled(t))
+    if (state == EMPTY && is_counted && coir_is_refused(t))
         return fail(op, -ECANCELED);
     if (state != EMPTY)
         return somebody_was_faster(op);

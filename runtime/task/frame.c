@@ -45,7 +45,7 @@ struct coir_task *coir_frame_new_(size_t size, coir_step (*body)(struct coir_tas
     b->group = NULL;
     b->site = site;
     b->size = (uint32_t)whole;
-    b->maker = s ? s->id : COIR_BARE;
+    b->made = s ? s->id : COIR_BARE;
     b->reaper = NULL;
     coir_lazy_(t, body, site);
     t->flags |= COIR_TASK_HEAP_;

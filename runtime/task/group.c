@@ -44,6 +44,7 @@ void coir_group_begin(struct coir_group *g, struct coir_task *opener, struct coi
     g->late = opener && (opener->flags & COIR_TASK_FINALLY_);
     if (opener && (opener->flags & COIR_TASK_SHIELD_))
         g->scope.shield = COIR_SHIELDED_BY_FINALLY_;
+    coir_list_push_front(&g->home->groups, &g->all);
     g->next = NULL;
     g->link = NULL;
     if (!outer)
@@ -68,6 +69,7 @@ void coir_group_open_(struct coir_task *opener, struct coir_group *g, struct coi
 static void group_end(struct coir_group *g)
 {
     coir_scope_end(&g->scope);
+    coir_list_remove(&g->all);
     g->home = NULL;
     if (!g->link)
         return;
@@ -83,6 +85,7 @@ void coir_group_abandon(struct coir_group *g)
     coir_shard_here()->stats.ended += g->live;
     for (struct coir_birth *b = g->first; b; b = b->next) {
         coir_born(b)->status = -EDEADLK;
+        COIR_NOTE(coir_shard_here(), coir_noted_end(coir_shard_here(), b));
         if (b->reaper)
             b->reaper->ended(b->reaper, coir_born(b));
     }
@@ -196,6 +199,7 @@ void coir_member_ended(struct coir_task *t)
     *(b->next ? &b->next->prev : &g->last) = b->prev;
     g->live--;
     s->stats.ended++;
+    COIR_NOTE(s, coir_noted_end(s, b));
     if (b->reaper)
         b->reaper->ended(b->reaper, t);
     coir_frame_free(t);
@@ -231,7 +235,7 @@ coir_step coir_group_spawn_resume(struct coir_task *t)
     if (op->spawn)
         check_open(g, op->spawn);
     if (op->spawn && (group_is_full(g) || !coir_list_empty(&g->spawners))) {
-        if (!coir_is_cancelled(t)) {
+        if (!coir_is_refused(t)) {
             t->state = 1;
             coir_list_push_back(&g->spawners, &op->link);
             t->abort = spawn_abort;
@@ -283,7 +287,7 @@ coir_step coir_group_wait_resume(struct coir_task *t)
     t->state = 1;
     g->waiter = t;
     t->abort = wait_abort;
-    if (coir_is_cancelled(t))
+    if (coir_is_refused(t))
         wait_abort(t);
     return COIR_PARK_;
 }

@@ -4,8 +4,8 @@
  * The loop that turns it stands in runtime/shard, what moves bytes behind runtime/plane/plane.h; neither is
  * known here.
  *
- * Everything is written on the shard's own thread, except `inbox` (any thread pushes), `asleep` and
- * `external`.
+ * Everything is written on the shard's own thread, except `inbox` (any thread pushes), `asleep`, `external` and the
+ * counter of slow steps.
  *
  * How a wake-up travels: whatever ends a wait calls coir_ready(leaf). The loop resumes the leaf, and when it
  * has ended its awaiter, and so on upwards until somebody parks again: O(1) in the depth, and never from
@@ -21,12 +21,16 @@
 #include <coir/time.h>
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "runtime/base/assert.h"
 #include "runtime/base/inbox.h"
 #include "runtime/base/pool.h"
+#include "runtime/base/queue.h"
 #include "runtime/base/torture.h"
 #include "runtime/base/wheel.h"
+#include "runtime/task/note.h"
+#include "runtime/task/watch.h"
 
 enum { COIR_MAX_SHARDS = 64 };
 #define COIR_PATIENCE (10 * COIR_S)     /* what is in coir_finally may take so long after a cancellation */
@@ -35,6 +39,7 @@ struct coir_queue {
     struct coir_task *head, **tail;
 };
 
+struct coir_notes;
 struct coir_plane;
 struct coir_runtime;
 
@@ -56,10 +61,15 @@ struct coir_shard {
     struct coir_task *running;          /* the front of the run queue: what the loop has taken of it */
     struct coir_task *ready;            /* the rest of it, FIFO; its end is coir_here.ready_end */
     struct coir_queue background;       /* runs when `ready` is empty, or has had its turn */
+    /* atomic: whose body the loop has called last in this turn; `root_task`: what ended with nobody to await it */
+    struct coir_task *stepping;
     struct coir_task *ended;            /* the child whose end resumed the running task: for coir_combine */
     /* the C stack between the loop's frame and its end: memory no operation may use */
     uintptr_t stack_top, stack_low;
+    bool stack_unknown;                 /* where its end is: then stack_low is stack_top, and nothing lies between */
     bool torture;                       /* the program was built with COIR_TORTURE */
+    struct coir_notes *notes;           /* who looks (note.h); NULL: nobody */
+    struct coir_watch watch;
 
     struct coir_wheel wheel;
     int64_t virtual_now;                /* under COIR_TIME=virtual; else < 0 */
@@ -67,6 +77,7 @@ struct coir_shard {
     struct coir_birth *unborn;          /* frames of coir_new that have not begun */
     struct coir_group root;             /* owns what coir_detach and coir_spawn_on begin */
     struct coir_task root_task;         /* the root group's opener: has no body, never runs */
+    struct coir_link groups;            /* all open ones, the root group last: for who counts tasks */
     struct coir_scope *visits, **visits_end;   /* scopes that cancelling still has to walk (scope.c) */
     bool visiting;
     struct coir_guest *guests;
@@ -83,10 +94,16 @@ struct coir_shard {
     bool stopped;                       /* the root group has been cancelled */
     int deadlocks;                      /* of the run's, those this shard has seen */
     unsigned jobs;                      /* on pools, for this shard: they end by themselves */
-    /* in another loop, between turns: whom to tell of what becomes ready */
-    bool outside;
+    union {
+        uint16_t apart;                 /* either: what becomes ready is not only queued */
+        struct {
+            bool outside;               /* in another loop, between turns: it is to be told */
+            bool noted;                 /* `notes` is set */
+        };
+    };
     unsigned arrived;                   /* letters of this turn that hold one of the run's `busy` */
     int64_t spin;                       /* ns to look for letters before sleeping, adapted */
+    clockid_t cpu;                      /* of its thread: how long that has run; any thread may ask */
     struct coir_stats stats;
 
     struct coir_inbox inbox;
@@ -106,7 +123,13 @@ struct coir_birth {
     struct coir_group *group;
     const struct coir_site *site;       /* the coir_new */
     uint32_t size;                      /* of the whole; 0: not from a pool */
-    uint32_t maker;                     /* the id of the shard it was made on, or COIR_BARE */
+    union {
+        uint32_t made;                  /* both at once */
+        struct {
+            uint32_t maker : 8;         /* the id of the shard it was made on, or COIR_BARE */
+            uint32_t number : 24;       /* its number on its shard, once it has begun; 0: nobody looks (note.h) */
+        };
+    };
     struct coir_reaper *reaper;         /* who wants to know of its end before it is freed; NULL: nobody */
 };
 _Static_assert(sizeof(struct coir_birth) == 48, "a parked task costs 192 bytes: this, two headers, 16 spare");
@@ -153,8 +176,10 @@ static inline struct coir_task *coir_queue_pop(struct coir_queue *q)
     return t;
 }
 
-/* The rare cases of coir_ready_on: on the background queue, or between the turns that another loop runs. */
+/* The rare cases of coir_ready_on: on the background queue, between the turns that another loop runs, or noted. */
 void coir_ready_apart(struct coir_shard *s, struct coir_task *t) __attribute__((cold));
+/* The same of a new member. */
+void coir_member_ready_apart(struct coir_shard *s, struct coir_task *t) __attribute__((cold));
 
 /* In another loop, between turns: the next turn is due at once (foreign.c). */
 void coir_due_at_once(struct coir_shard *s) __attribute__((cold));
@@ -162,7 +187,7 @@ void coir_due_at_once(struct coir_shard *s) __attribute__((cold));
 /* Puts a task that is to be resumed at the tail of the run queue. On its shard; it must be in no queue. */
 static inline void coir_ready_on(struct coir_shard *s, struct coir_task *t)
 {
-    if (COIR_UNLIKELY((t->flags & COIR_TASK_BACKGROUND_) | s->outside))
+    if (COIR_UNLIKELY((t->flags & COIR_TASK_BACKGROUND_) | s->apart))
         coir_ready_apart(s, t);
     else
         coir_ready_(t);
@@ -243,7 +268,7 @@ static inline void coir_frame_begins(struct coir_task *t)
 
     coir_must_be_new(t);
     t->flags ^= COIR_TASK_LAZY_;
-    if (COIR_UNLIKELY(!s || s->id != b->maker)) {
+    if (COIR_UNLIKELY(!s || s->id != b->made)) {     /* it has no number yet */
         coir_bare_begins(b);
         return;
     }
@@ -252,8 +277,8 @@ static inline void coir_frame_begins(struct coir_task *t)
     *(b->prev ? &b->prev->next : &s->unborn) = b->next;
 }
 
-/* Forgets what coir_make made on this thread (made.c). */
-void coir_made_forget(void);
+/* Names on stderr what coir_make made on this thread and never ran: at the end of a shard (made.c). */
+void coir_made_end(void);
 
 /* Gives a heap frame's memory back, ended or not, without a report. */
 static inline void coir_frame_free(struct coir_task *t)
@@ -277,11 +302,24 @@ size_t coir_report_unborn(struct coir_birth **list);
 
 /* ---- scopes (scope.c) ---- */
 
-/* coir_cancelled, for operations about to suspend: hardly ever is anything cancelled. */
+/* coir_cancelled, for what is inside: hardly ever is anything cancelled. */
 static inline bool coir_is_cancelled(const struct coir_task *t)
 {
     return COIR_UNLIKELY(coir_here.cancelled) && coir_cancelled_(t);
 }
+
+/* `t` says -ECANCELED at once, as it was begun in a cancelled scope: counts that for those who await it, and names on
+ * stderr who goes on all the same. Value: -ECANCELED (refuse.c). */
+int coir_refuse(const struct coir_task *t) __attribute__((cold));
+
+/* The same, asked by an operation about to suspend, which then refuses. */
+static inline bool coir_is_refused(const struct coir_task *t)
+{
+    return COIR_UNLIKELY(coir_here.cancelled) && coir_cancelled_(t) && coir_refuse(t);
+}
+
+/* The innermost scope by which `t` is cancelled; NULL: it is not. */
+const struct coir_scope *coir_cancelled_by(const struct coir_task *t);
 
 /* Makes a scope of the given kind inside `outer`, without a deadline. */
 void coir_scope_begin(struct coir_scope *s, struct coir_scope *outer, int kind);
@@ -307,7 +345,10 @@ static inline void coir_group_adopt(struct coir_group *g, struct coir_task *t)
     g->last = b;
     g->live++;
     s->stats.tasks++;
-    coir_ready_on(s, t);
+    if (COIR_UNLIKELY((t->flags & COIR_TASK_BACKGROUND_) | s->apart))
+        coir_member_ready_apart(s, t);
+    else
+        coir_ready_(t);
 }
 
 /* A task without an awaiter has ended: it leaves its group and is freed. */

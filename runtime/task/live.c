@@ -4,13 +4,26 @@
  * The check itself is two comparisons (home.h); this is the message.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/task/home.h"
 
+/* The await that the program wrote: of a read by a reader's, say, the nearest one outside coir's own bodies. */
+static const struct coir_site *whose_await(const struct coir_task *t)
+{
+    const struct coir_site *at = NULL;
+
+    for (const struct coir_task *up = t->awaiter; up && up->site; up = up->awaiter) {
+        at = up->site;
+        if (strncmp(at->task, "coir_", 5) != 0)
+            break;
+    }
+    return at;
+}
+
 int coir_on_dead_stack(struct coir_task *t, const void *p, const char *operation)
 {
-    const struct coir_task *up = t->awaiter;
-    const struct coir_site *at = up ? up->site : NULL;
+    const struct coir_site *at = whose_await(t);
 
     fprintf(stderr, "coir: %s: %s at %p lies on the C stack, which does not outlive an await: keep it in the frame (",
             operation, p == (void *)t ? "its frame" : "memory it was given", p);

@@ -89,8 +89,10 @@ void coir_unmade_(void *frame, size_t size)
     }
 }
 
-void coir_made_forget(void)
+void coir_made_end(void)
 {
+    for (unsigned i = 0; table && i < table->n; i++)
+        report(table->made[i].site);
     free(table);
     table = NULL;
 }

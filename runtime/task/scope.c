@@ -19,7 +19,7 @@ static bool passes(const struct coir_scope *s, bool final, bool *cancelled)
     return s->shield != COIR_SHIELDED_BY_CALL_;
 }
 
-static bool scope_is_cancelled(const struct coir_scope *s, bool final)
+static const struct coir_scope *cancelled_in(const struct coir_scope *s, bool final)
 {
     bool cancelled;
 
@@ -27,17 +27,27 @@ static bool scope_is_cancelled(const struct coir_scope *s, bool final)
         const bool outwards = passes(s, final, &cancelled);
 
         if (cancelled)
-            return true;
+            return s;
         if (!outwards)
-            return false;
+            return NULL;
         final |= s->shield == COIR_SHIELDED_BY_FINALLY_;
     }
-    return false;
+    return NULL;
+}
+
+static bool scope_is_cancelled(const struct coir_scope *s, bool final)
+{
+    return cancelled_in(s, final) != NULL;
+}
+
+const struct coir_scope *coir_cancelled_by(const struct coir_task *t)
+{
+    return cancelled_in(t->scope, t->flags & COIR_TASK_SHIELD_);
 }
 
 bool coir_cancelled_(const struct coir_task *t)
 {
-    return scope_is_cancelled(t->scope, t->flags & COIR_TASK_SHIELD_);
+    return coir_cancelled_by(t) != NULL;
 }
 
 bool coir_group_is_cancelled(const struct coir_group *g)
@@ -75,6 +85,17 @@ static void report_overdue(const struct coir_task *t)
             t->site ? t->site->task : "?");
 }
 
+/* Whether a shield lies between a task's scope and one around it. There may be several scopes in between where a task
+ * opens one in another before it awaits. */
+static bool is_shielded(const struct coir_scope *s, const struct coir_scope *outer, bool final)
+{
+    for (; s && s != outer; s = s->outer) {
+        if (s->shield == COIR_SHIELDED_BY_CALL_ || (s->shield == COIR_SHIELDED_BY_FINALLY_ && !final))
+            return true;
+    }
+    return false;
+}
+
 /* Walks from `t`, which runs in `s`, to the leaf of its chain. `final`: through coir_finally too. */
 static void stop_chain(struct coir_shard *h, struct coir_task *t, struct coir_scope *s, bool final)
 {
@@ -89,9 +110,9 @@ static void stop_chain(struct coir_shard *h, struct coir_task *t, struct coir_sc
             reported = true;
         }
         if (t->scope != s && t->scope) {
-            s = t->scope;
-            if (s->shield == COIR_SHIELDED_BY_CALL_ || (s->shield == COIR_SHIELDED_BY_FINALLY_ && !final))
+            if (is_shielded(t->scope, s, final))
                 return;
+            s = t->scope;
             visit_groups(h, s, final);
         }
         if (!t->awaiting)
@@ -157,6 +178,7 @@ static void cancel(struct coir_scope *s)
 
     s->cancelled = 1;
     coir_here.cancelled++;
+    COIR_NOTE(h, coir_noted_cancel(h, s));
     if (coir_timer_armed(&s->alarm.timer))
         coir_wheel_remove(&h->wheel, &s->alarm.timer);
     s->alarm.fire = patience_ends;

@@ -26,7 +26,7 @@ static void sleep_abort(struct coir_task *t)
 
 static coir_step sleep_till(struct coir_sleep_until *op, int64_t at)
 {
-    if (coir_is_cancelled(&op->task)) {
+    if (coir_is_refused(&op->task)) {
         op->task.status = -ECANCELED;
         op->task.state = COIR_LEFT_;
         return COIR_DONE_;
@@ -65,7 +65,7 @@ coir_step coir_sleep_resume(struct coir_task *t)
 /* What coir_pass_resume does not do in place. */
 coir_step coir_pass_apart_(struct coir_task *t)
 {
-    if (t->state == 0 && !coir_is_cancelled(t)) {
+    if (t->state == 0 && !coir_is_refused(t)) {
         t->state = 1;
         coir_ready(t);
         return COIR_PARK_;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/thread.h"
 
 struct worker {
     struct coir_workers *pool;
@@ -150,11 +151,10 @@ static void *work(void *arg)
 /* With every signal blocked, so that the program's handlers run on its own threads. */
 static int create(struct worker *worker)
 {
-    sigset_t all, before;
+    sigset_t before;
     int err;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    coir_block_signals(&before);
     err = coir_alloc_fails() ? EAGAIN : pthread_create(&worker->thread, NULL, work, worker);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return err;

@@ -58,6 +58,7 @@ NUMBER(coir_write_all, .fd = W->fd, .buf = W->text, .len = W->len)
 NUMBER(coir_readv, .fd = W->fd, .iov = W->to ? W->iov : NULL, .iovcnt = (int)W->len)
 NUMBER(coir_writev, .fd = W->fd, .iov = W->to ? W->iov : NULL, .iovcnt = (int)W->len)
 VOID(coir_close, .fd = W->fd)
+NUMBER(coir_leave, .fd = W->fd)
 NUMBER(coir_splice, .fd_in = W->fd, .off_in = -1, .fd_out = W->extra, .off_out = -1, .len = W->len)
 
 /* select.h: beside a channel where nobody comes; the status is the arm's */

@@ -127,6 +127,17 @@ static const struct row coir_close_rows[] = {
     { "a closed descriptor", UNIX, .wrong = CLOSED, .status = -EBADF },
 };
 
+/* Nothing is read, nothing is closed. */
+static const struct row coir_leave_rows[] = {
+    { "a socket", UNIX, .before = SEND5, .in = 5 },
+    { "a file", FILES, .in = 10 },
+    { "cancelled before", UNIX, .when = BEFORE },
+    { "cancelled at once", UNIX, .when = QUICKLY },
+    { "deadline in the past", UNIX, .deadline = PAST },
+    { "-1", UNIX, .wrong = NEGATIVE, .status = -EBADF },
+    { "a closed descriptor", UNIX, .wrong = CLOSED, .status = -EBADF },
+};
+
 static const struct row coir_splice_rows[] = {
     { "it is there", PLUMBING, .before = SEND5, .len = ROOM, .result = 5, .out = 5 },
     { "it comes", PLUMBING, .len = ROOM, .when = LATER, .act = SEND5, .result = 5, .out = 5 },
@@ -635,8 +646,9 @@ struct operation {
 
 static const struct operation operations[] = {
     TABLED(coir_poll), TABLED(coir_read), TABLED(coir_write), TABLED(coir_write_all), TABLED(coir_readv),
-    TABLED(coir_writev), TABLED(coir_close), TABLED(coir_splice), TABLED(coir_socket), TABLED(coir_recv),
-    TABLED(coir_send), TABLED(coir_recv_exact), TABLED(coir_send_all), TABLED(coir_recvmsg), TABLED(coir_sendmsg),
+    TABLED(coir_writev), TABLED(coir_close), TABLED(coir_leave), TABLED(coir_splice), TABLED(coir_socket),
+    TABLED(coir_recv), TABLED(coir_send), TABLED(coir_recv_exact),
+    TABLED(coir_send_all), TABLED(coir_recvmsg), TABLED(coir_sendmsg),
     TABLED(coir_recvfrom), TABLED(coir_sendto),
     TABLED(coir_sendfile), TABLED(coir_shutdown), TABLED(coir_connect), TABLED(coir_dial), TABLED(coir_resolve),
     TABLED(coir_accept), TABLED(coir_recv_lend), TABLED(coir_open), TABLED(coir_openat), TABLED(coir_statx),

@@ -66,6 +66,27 @@ static inline void on_term(int number)
     _exit(5);
 }
 
+static volatile sig_atomic_t told;
+
+static inline void on_told(int number)
+{
+    told = number;
+}
+
+/* It does not end when it is told to: it says whether it was when its input ends, or writes as long as that goes. */
+static inline void go_on(bool writing)
+{
+    char byte;
+
+    sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_told, .sa_flags = SA_RESTART }, NULL);
+    say_out(1, "ready\n");
+    while (writing)
+        say_out(1, "and on\n");
+    while (read(0, &byte, 1) > 0)
+        ;
+    _exit(told ? 21 : 20);
+}
+
 static inline void list_fds(void)
 {
     char line[16];
@@ -92,6 +113,8 @@ static inline void be_program(int argc, char **argv)
         sigaction(SIGTERM, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
     else if (!strcmp(what, "polite"))
         sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_term }, NULL);
+    else if (!strcmp(what, "reading") || !strcmp(what, "writing"))
+        go_on(what[0] == 'w');
     else
         _exit(96);
     if (!strcmp(what, "deaf") || !strcmp(what, "polite")) {

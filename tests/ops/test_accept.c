@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coir_accept, on the plane the environment says, and on the ring with and without its multishot request: order,
- * cancelling in every state, closing, connections that were accepted ahead, and that no descriptor is ever lost.
+ * coir_accept, on the plane the environment says, and on the ring with and without its multishot request: cancelling in
+ * every state, closing, connections that were accepted ahead, and that no descriptor is ever lost.
  */
 #include <coir/coir.h>
 #include <fcntl.h>
@@ -9,37 +9,9 @@
 
 #include "runtime/plane/uring.h"
 #include "tap.h"
-#include "tests/ops/clients.h"
+#include "tests/ops/accepts.h"
 
 enum { MANY = 100, AHEAD = 300, STORM = 400, VANISHING = 10000 };
-
-static const char *variant;              /* what COIR_URING says, for the checks' names */
-
-/* ---- one accept as a task of its own, that keeps what it got where its maker looks ---- */
-
-struct got {
-    int fd, status, order;
-    struct sockaddr_storage addr;
-    socklen_t addrlen;
-};
-
-static int arrivals;                     /* accepts that have ended, in their order */
-
-struct one {
-    coir_frame_void;
-    coir_args(int listener; struct got *got; int64_t deadline; bool addr;);
-    struct coir_accept accept;
-    struct coir_scope scope;
-};
-static coir_declare(one);
-
-coir_body(one, f) {
-    coir_within(f, &f->scope, f->deadline ? f->deadline : COIR_NEVER, &f->accept, coir_accept, .fd = f->listener,
-                .addr = f->addr ? &f->got->addr : NULL, .addrlen = f->addr ? &f->got->addrlen : NULL);
-    f->got->status = coir_status(&f->accept);
-    f->got->fd = f->got->status == 0 ? f->accept.result : -1;
-    f->got->order = ++arrivals;
-} coir_end
 
 /* ---- the simple things ---- */
 
@@ -156,52 +128,7 @@ coir_body(modes, f) {
     coir_try(f, &f->close, coir_close, .fd = f->listener);
 } coir_end
 
-/* ---- order, cancelling ---- */
-
-struct order {
-    coir_frame_void;
-    coir_no_args;
-    int listener, clients[5];
-    struct got got[5];
-    struct coir_group group;
-    union {
-        struct coir_close close;
-        struct coir_sleep sleep;
-        struct settle settle;
-        struct coir_group_wait wait;
-    };
-};
-static coir_declare(order);
-
-/* Five wait, the second and the third are cancelled; three clients come. */
-coir_body(order, f) {
-    f->listener = coir_listen("127.0.0.1:0", NULL);
-    arrivals = 0;
-    coir_group_open(f, &f->group);
-    for (int i = 0; i < 5; i++) {
-        coir_spawn(&f->group, coir_new(one, .listener = f->listener, .got = &f->got[i], .addr = true,
-                                       .deadline = i == 1 || i == 2 ? coir_now() + COIR_MS : COIR_NEVER));
-    }
-    SETTLE(f);
-    for (int i = 0; i < 3; i++)
-        f->clients[i] = client(port_of(f->listener));
-    coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
-    for (int i = 0, at = 0; i < 5; i++) {
-        if (i == 1 || i == 2) {
-            EQ(f->got[i].status, -ETIMEDOUT, "%s: waiter %d was cancelled", variant, i);
-            continue;
-        }
-        EQ(f->got[i].status, 0, "%s: waiter %d got one", variant, i);
-        EQ(ntohs(((struct sockaddr_in *)&f->got[i].addr)->sin_port), port_of(f->clients[at]), "%s: client %d, in order",
-           variant, at);
-        at++;
-        EQ(f->got[i].order, 2 + at, "%s: in the order they waited", variant);
-        close(f->got[i].fd);
-    }
-    for (int i = 0; i < 3; i++)
-        close(f->clients[i]);
-    coir_try(f, &f->close, coir_close, .fd = f->listener);
-} coir_end
+/* ---- cancelling ---- */
 
 /* In a cancelled scope an accept is tried once. */
 struct cancelled {
@@ -591,18 +518,12 @@ coir_body(ended, f) {
 
 /* ---- all of it ---- */
 
-static void run(const char *what, const struct coir_options *o, struct coir_task *t)
-{
-    EQ(coir_run(o, t), 0, "%s: %s ends", variant, what);
-}
-
 static void run_all(const struct coir_options *o)
 {
     run("plain", o, coir_new(plain));
     run("bad", o, coir_new(bad));
     run("blocking", o, coir_new(modes, .flags = 0));
     run("non-blocking", o, coir_new(modes, .flags = O_NONBLOCK));
-    run("order", o, coir_new(order));
     run("cancelled", o, coir_new(cancelled));
     run("arrived", o, coir_new(arrived));
     run("closing", o, coir_new(closing, .waiters = MANY));

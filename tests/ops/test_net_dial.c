@@ -86,6 +86,13 @@ coir_body(names, f) {
     RESOLVE(.host = "localhost", .service = "80", .addrs = here(), .max = 1);
     EQ(coir_status(&f->resolve), -EFAULT, "addresses on the stack");
 
+    RESOLVE(.host = "127.0.0.1", .service = "65535", .addrs = f->at, .max = 8);
+    EQ(coir_status(&f->resolve), 0, "the largest port");
+    RESOLVE(.host = "127.0.0.1", .service = "65536", .addrs = f->at, .max = 8);
+    EQ(coir_status(&f->resolve), -EINVAL, "a number that is no port");
+    RESOLVE(.host = "localhost", .service = "-1", .addrs = f->at, .max = 8);
+    EQ(coir_status(&f->resolve), -EINVAL, "nor is one with a sign");
+
     coir_within(f, &f->scope, coir_now() - 1, &f->resolve, coir_resolve, .host = "localhost", .service = "80",
                 .addrs = f->at, .max = 8);
     EQ(coir_status(&f->resolve), -ETIMEDOUT, "before: a name is not looked up");

@@ -494,6 +494,12 @@ coir_body(files, f) {
     SAYS(-EBADF, &f->u.write, coir_write, .fd = f->dir, .buf = f->to, .len = 3);
     coir_await(f, &f->u.close, coir_close, .fd = f->dir);
 
+    /* A regular file that says it is ready, and knows no reading without waiting. */
+    coir_get(f, f->null, &f->u.open, coir_open, .path = "/proc/version", .flags = O_RDONLY);
+    SAYS(0, &f->u.read, coir_read, .fd = f->null, .buf = f->to, .len = 6);
+    MEM_EQ(f->to, "Linux ", 6, "a file in /proc");
+    coir_await(f, &f->u.close, coir_close, .fd = f->null);
+
     coir_get(f, f->null, &f->u.open, coir_open, .path = "/dev/null", .flags = O_RDWR);
     EQ(dup2(f->null, 0), 0, "standard input is /dev/null");
     SAYS(0, &f->u.read, coir_read, .fd = 0, .buf = f->to, .len = 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Child processes one by one: how they end, why they do not start, what they are given and what not, signals, groups,
- * closing. After every run no descriptor and no child is left.
+ * Child processes one by one: how they end, why they do not start, what they are given and what not, signals, groups.
+ * After every run no descriptor and no child is left.
  */
 #include <sys/resource.h>
 
@@ -336,73 +336,6 @@ static void without_input(void)
     }
 }
 
-/* ---- closing ---- */
-
-struct closes {
-    coir_frame_void;
-    coir_no_args;
-    char *deaf[4], *polite[4];
-    char text[64];
-    struct coir_process p;
-    union slots u;
-};
-static coir_declare(closes);
-
-coir_body(closes, f) {
-    static char *const reader[] = { "cat", NULL };
-
-    f->p = COIR_NO_PROCESS;
-    SAYS(0, &f->u.close, coir_process_close, .process = &f->p);
-    memset(&f->p, 0, sizeof f->p);
-
-    SAYS(0, &f->u.start, coir_process_start, .process = &f->p, .argv = (char *const *)sleeper);
-    SAYS(0, &f->u.close, coir_process_close, .process = &f->p);
-    EQ(f->p.exit.signal, SIGTERM, "asked to end, it does");
-    SAYS(0, &f->u.close, coir_process_close, .process = &f->p);
-    SAYS(0, &f->u.wait, coir_process_wait, .process = &f->p);
-    EQ(f->u.wait.result.signal, SIGTERM, "and how it ended is still known");
-
-    SAYS(0, &f->u.start, coir_process_start, .process = &f->p, .argv = (char *const *)sleeper);
-    SAYS(0, &f->u.close, coir_process_close, .process = &f->p, .grace = -1);
-    EQ(f->p.exit.signal, SIGKILL, "or it is killed at once");
-
-    f->deaf[0] = f->polite[0] = self;
-    f->deaf[1] = f->polite[1] = "be";
-    f->deaf[2] = "deaf";
-    f->polite[2] = "polite";
-    f->deaf[3] = f->polite[3] = NULL;
-    SAYS(0, &f->u.start, coir_process_start, .process = &f->p, .argv = f->deaf,
-         .options = { .out = COIR_STDIO_PIPE });
-    SAYS(0, &f->u.read, coir_read, .fd = f->p.out, .buf = f->text, .len = sizeof f->text);
-    EQ(f->u.read.result, 6, "it is ready");
-    SAYS(0, &f->u.close, coir_process_close, .process = &f->p, .grace = 10 * COIR_MS);
-    EQ(f->p.exit.signal, SIGKILL, "one that does not listen is killed after its grace");
-
-    SAYS(0, &f->u.start, coir_process_start, .process = &f->p, .argv = f->polite,
-         .options = { .out = COIR_STDIO_PIPE });
-    SAYS(0, &f->u.read, coir_read, .fd = f->p.out, .buf = f->text, .len = sizeof f->text);
-    EQ(coir_process_kill(&f->p, SIGTERM), 0, "a signal");
-    SAYS(0, &f->u.wait, coir_process_wait, .process = &f->p);
-    EQ(f->u.wait.result.code, 5, "that it catches");
-    SAYS(0, &f->u.read, coir_read, .fd = f->p.out, .buf = f->text, .len = sizeof f->text);
-    EQ(f->u.read.result, 11, "its pipe stays open to be read");
-    SAYS(0, &f->u.close, coir_process_close, .process = &f->p);
-
-    SAYS(0, &f->u.start, coir_process_start, .process = &f->p, .argv = reader,
-         .options = { .in = COIR_STDIO_PIPE });
-    EQ(coir_process_kill(&f->p, 0), 0, "it runs");
-    EQ(coir_process_kill(&f->p, 1000), -EINVAL, "no such signal");
-    EQ(coir_process_kill(&f->p, -1), -EINVAL, "nor this");
-    SAYS(0, &f->u.close, coir_process_close, .process = &f->p);
-    OK(f->p.ended && f->p.in == -1, "closed while it reads");
-
-    SAYS(0, &f->u.start, coir_process_start, .process = &f->p, .argv = endings[0].argv);
-    while (coir_process_kill(&f->p, 0) == 0)
-        coir_await(f, &f->u.sleep, coir_sleep, .ns = COIR_MS);
-    EQ(coir_process_kill(&f->p, 0), -ESRCH, "ended, though nobody has waited");
-    SAYS(0, &f->u.close, coir_process_close, .process = &f->p);
-} coir_end
-
 /* ---- groups ---- */
 
 /* A shell and a program that it leaves in the background hold the end of a pipe: the end of both is its end. */
@@ -502,7 +435,6 @@ int main(int argc, char **argv)
     CLEAN(given);
     signals();
     without_input();
-    CLEAN(closes);
     CLEAN(scarce);
     EQ(group(false, false), 0, "a group that is stopped");
     EQ(group(false, true), 0, "a group whose leader has ended");

@@ -127,6 +127,56 @@ coir_body(small, f) {
     EQ(f->run.result.failed, COIR_PROCESS_ARGUMENTS, "a pipe that nobody reads");
 } coir_end
 
+/* ---- more room as it is needed ---- */
+
+static int times_more;
+static size_t most;
+
+/* 1,000 bytes more each time, up to `most`; then none. */
+static int more_room(struct coir_process_run *run, bool is_err)
+{
+    size_t *const len = is_err ? &run->err_len : &run->out_len;
+
+    times_more++;
+    if (most == 0)
+        return -ENOMEM;
+    *len = *len + 1000 < most ? *len + 1000 : most;
+    if (is_err)
+        run->err = err;
+    else
+        run->out = out;
+    return 0;
+}
+
+struct growing {
+    coir_frame_void;
+    coir_no_args;
+    char *argv[6];
+    char none[1];
+    struct coir_process_run run;
+};
+static coir_declare(growing);
+
+coir_body(growing, f) {
+    MODE("spew", "100000", "70000");
+    most = MUCH;
+    SAYS(0, &f->run, coir_process_run, .argv = f->argv, .out = f->none, .err = f->none, .more = more_room);
+    OK(f->run.result.out_len == 100000 && is_spew(out, 100000), "all of the one, with no room to begin with");
+    OK(f->run.result.err_len == 70000 && is_spew(err, 70000), "all of the other");
+    OK(times_more >= 170, "by so many steps");
+    most = 50000;
+    SAYS(-EMSGSIZE, &f->run, coir_process_run, .argv = f->argv, .options = { .err = COIR_STDIO_NULL },
+         .out = f->none, .more = more_room);
+    OK(f->run.result.out_len == 50000 && is_spew(out, 50000) && f->run.result.out_cut, "up to where there is no more");
+    SAYS(0, &f->run, coir_process_run, .argv = f->argv, .out = f->none, .err = f->none, .more = more_room,
+         .truncate = true);
+    OK(f->run.result.out_len == 50000 && f->run.result.err_len == 50000 && f->run.result.err_cut, "or the rest is cut");
+    most = 0;
+    SAYS(-ENOMEM, &f->run, coir_process_run, .argv = f->argv, .options = { .err = COIR_STDIO_NULL },
+         .out = f->none, .more = more_room);
+    OK(f->run.result.out_len == 0 && !f->run.result.out_cut, "what it says of itself");
+} coir_end
+
 /* ---- stopped in the middle ---- */
 
 /* Runs a program, and cancels it when `enough` bytes of its output have come. */
@@ -259,6 +309,7 @@ int main(int argc, char **argv)
     scratch_begin();
     CLEAN(mode);
     CLEAN(small);
+    CLEAN(growing);
     CLEAN(late);
     EQ(clean_run(NULL, coir_new(many, .limit = AT_ONCE), "many"), 0, "%d, %d at once", MANY, AT_ONCE);
     EQ(clean_run(NULL, coir_new(many, .limit = 0), "many"), 0, "%d at once", MANY);

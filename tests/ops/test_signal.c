@@ -272,6 +272,7 @@ static coir_declare(refused);
 coir_body(refused, f) {
     static const int no[] = { SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE,
                               SIGXFSZ, 0, -1, 32, 33, 65, 1000 };
+    sigset_t set;
 
     for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
         errno = 0;
@@ -280,6 +281,17 @@ coir_body(refused, f) {
         OK(!f->signals, "and nothing is opened");
     }
     OK(disposition(SIGUSR1, SIG_DFL), "nor caught");
+    sigemptyset(&set);
+    errno = 0;
+    f->signals = coir_signals_open_set(&set);
+    OK(!f->signals && errno == EINVAL, "none at all");
+    f->signals = coir_signals_open_set(NULL);
+    OK(!f->signals && errno == EINVAL, "no set");
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGSEGV);
+    errno = 0;
+    f->signals = coir_signals_open_set(&set);
+    OK(!f->signals && errno == EINVAL && disposition(SIGUSR1, SIG_DFL), "one of a set that cannot be had");
 #ifdef COIR_FAULTS
     coir_fail_alloc_at = 1;
     f->signals = coir_signals_open(SIGUSR1);
@@ -292,6 +304,36 @@ coir_body(refused, f) {
         OK(disposition(SIGUSR1, SIG_DFL) && disposition(SIGUSR2, SIG_DFL), "leaves nothing behind");
     }
 #endif
+} coir_end
+
+/* ---- of a set ---- */
+
+struct of_a_set {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_signals *signals;
+    struct coir_signal came;
+    struct coir_signal_next next;
+};
+static coir_declare(of_a_set);
+
+coir_body(of_a_set, f) {
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGRTMAX);
+    f->signals = coir_signals_open_set(&set);
+    OK(disposition(SIGUSR1, SIG_DFL), "what is not in the set is left alone");
+    sent(SIGRTMAX, 1);
+    coir_get(f, f->came, &f->next, coir_signal_next, .signals = f->signals);
+    EQ(f->came.number, SIGRTMAX, "the last number there is");
+    sent(SIGUSR2, 1);
+    coir_get(f, f->came, &f->next, coir_signal_next, .signals = f->signals);
+    EQ(f->came.number, SIGUSR2, "and another");
+    coir_finally(f) {
+        EQ(coir_signals_close(f->signals), 0, "nothing else came");
+    }
 } coir_end
 
 /* ---- dispositions, masks, children ---- */
@@ -650,9 +692,11 @@ coir_body(patient, f) {
 int main(void)
 {
     self = getpid();
+    WITHOUT_CHANCE("fifo");             /* of several who wait the first is served first */
     unsetenv("COIR_TIME");
     OK(!coir_signals_open(SIGUSR1) && errno == EINVAL, "no subscription where there is no shard");
     EQ(run(coir_new(refused)), 0, "what cannot be had");
+    EQ(run(coir_new(of_a_set)), 0, "of a set");
     EQ(run(coir_new(told)), 0, "what is told");
     EQ(run(coir_new(childs_end)), 0, "a child's end");
     EQ(run(coir_new(ends)), 0, "how it ends");

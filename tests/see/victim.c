@@ -77,7 +77,7 @@ coir_body(races, f) {
 
 struct program {
     coir_frame_void;
-    coir_no_args;
+    coir_args(bool crowd;);
     int fds[2];
     struct coir_channel channel;
     int item;
@@ -95,12 +95,15 @@ coir_body(program, f) {
     coir_spawn(&f->group, coir_new(bound, .fd = f->fds[0]));
     coir_spawn(&f->group, coir_new(sleeper, .ns = 1000 * COIR_S));
     coir_spawn(&f->group, coir_new(races));
+    for (int i = 0; f->crowd && i < 30; i++)
+        coir_spawn(&f->group, coir_new(sleeper, .ns = 1000 * COIR_S));
     coir_try(f, &f->sleep, coir_sleep, .ns = COIR_MS);
     abort();
     coir_try(f, &f->wait, coir_group_wait, .group = &f->group);
 } coir_end
 
-int main(void)
+int main(int argc, char **argv)
 {
-    return coir_main(coir_new(program));
+    (void)argv;
+    return coir_main(coir_new(program, .crowd = argc > 1));
 }

@@ -3,6 +3,7 @@
  * A shard inside another loop, a plain epoll one: timers, I/O and cells from other threads make its descriptor
  * readable; nothing makes the loop spin; what is left at the close is cancelled and waited for.
  */
+#include "runtime/plane/uring.h"
 #include "task/help.h"
 
 #include <sys/epoll.h>
@@ -219,6 +220,36 @@ static void quiet(void)
     EQ(coir_shard_close(s), -ECANCELED, "closing cancels what is left");
 }
 
+/* The ring says that it has work, and has none: as when a thread of the kernel's was late to say so. */
+static void mislead(void)
+{
+    struct coir_plane *plane = coir_plane_here();
+
+    if (plane->kind == &coir_uring)
+        __atomic_fetch_or(coir_uring_self(plane)->ring.sq.kflags, IORING_SQ_TASKRUN, __ATOMIC_SEQ_CST);
+}
+
+struct misled {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_sleep sleep;
+};
+static coir_declare(misled);
+
+coir_body(misled, f) {
+    mislead();
+    coir_try(f, &f->sleep, coir_sleep, .ns = 3600 * COIR_S);
+} coir_end
+
+static void in_vain(void)
+{
+    struct coir_shard *s = coir_shard_open(NULL, coir_new(misled));
+    const int turns = -(drive(s, 100) + 1);
+
+    OK(turns > 0 && turns < 15, "nor has one that is told of work that is none (%d)", turns);
+    EQ(coir_shard_close(s), -ECANCELED, "closed");
+}
+
 /* This thread, between turns, completes a cell and cancels nothing: the next turn is due. */
 static void between(void)
 {
@@ -282,6 +313,7 @@ int main(void)
     sockets();
     cells();
     quiet();
+    in_vain();
     between();
     errors();
     virtual_time();

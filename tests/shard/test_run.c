@@ -150,7 +150,7 @@ static int virtual_shards(void)
 
 static int other_sizes(void)
 {
-    return -coir_run_(NULL, coir_new(work), COIR_ABI_ + 2);
+    return -coir_run_(NULL, coir_new(work), COIR_ABI_ + 4);
 }
 
 static int other_version(void)

@@ -72,7 +72,7 @@ HELP_UNUSED static uint64_t steps_now(void)
 
 struct ending {
     int status;             /* of waitpid */
-    char said[16384];       /* on stderr */
+    char said[65536];       /* on stderr */
 };
 
 /* Runs fn in a child process. Of what it says stderr is kept; its exit status is what fn returns. */

@@ -177,6 +177,33 @@ static int race_decided(void)
     return run(coir_new(decided));
 }
 
+/* In nobody's frame: there the shard's end is the last that can tell. */
+static struct nothing nowhere;
+
+struct makes_elsewhere {
+    coir_frame_void;
+    coir_args(bool awaits;);
+    struct coir_task *kids[1];
+    struct coir_combine all;
+};
+static coir_declare(makes_elsewhere);
+
+coir_body(makes_elsewhere, f) {
+    f->kids[0] = coir_make(&nowhere, nothing); *line = __LINE__;
+    if (f->awaits)
+        coir_all(f, &f->all, f->kids, 1);
+} coir_end
+
+static int left_elsewhere(void)
+{
+    return run(coir_new(makes_elsewhere));
+}
+
+static int awaited_elsewhere(void)
+{
+    return run(coir_new(makes_elsewhere, .awaits = true));
+}
+
 /* More than is remembered: the program runs all the same. */
 enum { CROWD = 5000 };
 static struct nothing crowd[CROWD];
@@ -236,6 +263,8 @@ int main(void)
     says(stopped, "numbers", 0, "a generator that is stopped");
     says(never_pulled, "numbers", 1, "a generator that never is");
     says(race_decided, "nothing", 0, "a child whose race was over");
+    says(left_elsewhere, "nothing", 1, "a child in no frame");
+    says(awaited_elsewhere, "nothing", 0, "a child in no frame that is awaited");
     says(crowded, "nothing", 0, "a crowd");
     return DONE();
 }

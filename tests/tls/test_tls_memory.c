@@ -129,7 +129,8 @@ coir_body(both, f) {
 static bool names_one(int status)
 {
     return status == 0 || status == -ENOMEM || status == -EPROTO || status == -ECONNRESET || status == -EPIPE
-           || status == -EBADMSG || status == -EKEYREJECTED;
+           || status == -EBADMSG || status == -EKEYREJECTED
+           || status == -ENODATA;           /* the other has closed in order, before it had said all */
 }
 
 static long step_over(long allocations)

@@ -4,7 +4,7 @@
 %% is killed. Heap options are the defaults. Rows across two cores use the undocumented {scheduler, I}
 %% option, which binds a process to one scheduler.
 -module(rows).
--export([main/1, yielder/2, parked/0, echo_back/2]).
+-export([main/1, yielder/2, parked/0, echo_back/2, pass/2]).
 
 -define(SEED, 42).
 -define(IDLE_MS, 5).
@@ -44,6 +44,14 @@ row(memory, N) ->
     times(N, fun() -> spawn(?MODULE, parked, []) end),
     timer:sleep(300),
     report("memory", (rss_bytes() - Before) / N, "B");
+row(ring, N) ->
+    T0 = now_ns(),
+    Last = spawn(?MODULE, pass, [none, self()]),
+    First = lists:foldl(fun(_, Next) -> spawn(?MODULE, pass, [Next, self()]) end, Last, lists:seq(1, 999)),
+    Last ! {next, First},
+    First ! N,
+    collect(done, 1),
+    report("ring", (now_ns() - T0) / N, "ns");
 row(cross, N) ->
     on_scheduler(1, fun() ->
         Peer = answerer(N),
@@ -87,6 +95,13 @@ collect(Message, N) -> receive Message -> collect(Message, N - 1) end.
 
 yielder(Parent, 0) -> Parent ! done;
 yielder(Parent, N) -> erlang:yield(), yielder(Parent, N - 1).
+
+pass(Next, Main) ->
+    receive
+        {next, First} -> pass(First, Main);
+        0 -> Main ! done;
+        V -> Next ! V - 1, pass(Next, Main)
+    end.
 
 spawn_batches(0) -> ok;
 spawn_batches(K) ->

@@ -130,6 +130,31 @@ func memoryRow(n int) {
 	report("memory", (rssBytes()-before)/float64(n), "B")
 }
 
+func pass(from, to chan int, end chan struct{}) {
+	for v := range from {
+		if v == 0 {
+			close(end)
+			return
+		}
+		to <- v - 1
+	}
+}
+
+func ringRow(n int) {
+	end, first := make(chan struct{}), make(chan int)
+	from := first
+	t0 := time.Now()
+	for i := 1; i < 1000; i++ {
+		to := make(chan int)
+		go pass(from, to, end)
+		from = to
+	}
+	go pass(from, first, end)
+	first <- n
+	<-end
+	report("ring", perNs(time.Since(t0), n), "ns")
+}
+
 // answerer starts the far half of the round trips and pins both halves.
 func answerer(n int) (there, back chan int) {
 	there, back = make(chan int), make(chan int)
@@ -232,7 +257,7 @@ func serve(port int) {
 func main() {
 	rows := map[string]func(int){
 		"switch": switchRow, "spawn": spawnRow, "channel": channelRow, "memory": memoryRow, "cross": crossRow,
-		"cross-idle": crossIdleRow, "stream": streamRow, "timers": timersRow, "echo": serve,
+		"cross-idle": crossIdleRow, "stream": streamRow, "timers": timersRow, "ring": ringRow, "echo": serve,
 	}
 	if len(os.Args) == 3 {
 		if row := rows[os.Args[1]]; row != nil {

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* The standard library: all tables of natives. It owns nothing and never changes. */
+#include "vm/natives/standard.h"
+
+const struct coir_natives *const coir_standard_natives[] = {
+    &coir_conn_natives, &coir_env_natives, &coir_file_natives, &coir_fs_folder_natives, &coir_fs_natives,
+    &coir_fs_whole_natives, &coir_io_natives, &coir_list_natives, &coir_map_natives, &coir_net_natives,
+    &coir_number_natives, &coir_pipe_natives, &coir_proc_child_natives, &coir_proc_natives, &coir_proc_signals_natives,
+    &coir_rand_natives, &coir_sort_natives, &coir_text_natives, &coir_text_search_natives, &coir_time_natives, NULL,
+};

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Instructions that are rare, or may take long, written as natives are: r is the frame's, f->pc the instruction,
+ * f->next the one after it. See opcodes.h for what each means.
+ */
+#include <coir/select.h>
+#include <coir/shard.h>
+
+#include "vm/chan.h"
+#include "vm/handle.h"
+#include "vm/machine.h"
+#include "vm/raise.h"
+#include "vm/region.h"
+#include "vm/walk.h"
+
+enum { STEPS_A_SLICE = 2000 };
+
+static const struct coir_type *type_at(const struct coir_fiber *f, uint32_t index)
+{
+    return &f->heap->types[index];
+}
+
+/* ---- walks ---- */
+
+struct walking {
+    struct coir_walk walk;
+};
+
+static void cut_walk(struct coir_fiber *f, void *scratch)
+{
+    (void)f;
+    coir_walk_end(&((struct walking *)scratch)->walk);
+}
+
+/* The walk that this instruction has begun, or begins. NULL: no memory. */
+static struct coir_walk *walk_of(struct coir_fiber *f, const struct coir_type *t, const uint64_t *a, const uint64_t *b)
+{
+    const bool begins = !f->scratch;
+    struct walking *s = coir_scratch(f, sizeof *s, cut_walk);
+
+    if (!s)
+        return NULL;
+    if (begins) {
+        coir_walk_init(&s->walk, f->heap);
+        if (!coir_walk_begin(&s->walk, t, a, b))
+            return NULL;
+    }
+    return &s->walk;
+}
+
+/* What the walk's slice comes to. */
+static enum coir_native_result walked(struct coir_fiber *f, struct coir_walk *w, enum coir_walked how)
+{
+    if (how == COIR_WALK_MORE)
+        return COIR_NATIVE_MORE;
+    if (w)
+        coir_walk_end(w);
+    return how == COIR_WALK_DONE ? COIR_NATIVE_DONE : coir_trap_memory(f);
+}
+
+static enum coir_native_result compare(struct coir_fiber *f, uint64_t *r, bool ordered)
+{
+    const uint64_t w = f->pc[0];
+    const struct coir_type *t = type_at(f, COIR_I_A(f->pc[1]));
+    struct coir_walk *walk = walk_of(f, t, &r[COIR_I_B(w)], &r[COIR_I_C(w)]);
+    enum coir_walked how;
+    bool equal;
+    int order;
+
+    if (!walk)
+        return walked(f, NULL, COIR_WALK_NO_MEMORY);
+    coir_charge(f, STEPS_A_SLICE / 100);
+    if (ordered)
+        how = coir_walk_compare(walk, STEPS_A_SLICE, &order);
+    else
+        how = coir_walk_equal(walk, STEPS_A_SLICE, &equal);
+    if (how == COIR_WALK_DONE)
+        r[COIR_I_A(w)] = ordered ? (uint64_t)(int64_t)((order > 0) - (order < 0)) : equal;
+    return walked(f, walk, how);
+}
+
+enum coir_native_result coir_op_eqv(struct coir_fiber *f, uint64_t *r)
+{
+    return compare(f, r, false);
+}
+
+enum coir_native_result coir_op_cmpv(struct coir_fiber *f, uint64_t *r)
+{
+    return compare(f, r, true);
+}
+
+enum coir_native_result coir_op_format(struct coir_fiber *f, uint64_t *r)
+{
+    const uint64_t w = *f->pc;
+    const struct coir_type *t = type_at(f, COIR_I_C(w));
+    struct coir_walk *walk;
+
+    if (t->kind == COIR_TYPE_TEXT && !COIR_I_D(w)) {
+        const struct coir_text *text = coir_text_at(r[COIR_I_B(w)]);
+
+        return coir_text_append(f->heap, &r[COIR_I_A(w)], text->bytes, text->len) ? COIR_NATIVE_DONE
+                                                                                 : coir_trap_memory(f);
+    }
+    if (t->kind == COIR_TYPE_INT) {
+        char digits[COIR_INT_DIGITS];
+        const size_t n = coir_int_digits((int64_t)r[COIR_I_B(w)], digits);
+
+        return coir_text_append(f->heap, &r[COIR_I_A(w)], digits, n) ? COIR_NATIVE_DONE : coir_trap_memory(f);
+    }
+    walk = walk_of(f, t, &r[COIR_I_B(w)], NULL);
+    if (!walk)
+        return walked(f, NULL, COIR_WALK_NO_MEMORY);
+    return walked(f, walk, coir_walk_text(walk, STEPS_A_SLICE, COIR_I_D(w), &r[COIR_I_A(w)]));
+}
+
+/* ---- sums ---- */
+
+enum coir_native_result coir_op_unpack(struct coir_fiber *f, uint64_t *r)
+{
+    const uint64_t w = *f->pc;
+    struct coir_box *box = (struct coir_box *)coir_ref(r[COIR_I_B(w)]);
+    const struct coir_variant *v = &type_at(f, box->head.type)->variants[box->head.aux];
+
+    if (box->head.aux != COIR_I_D(w))
+        return coir_trap(f, COIR_TRAP_EXPLICIT, "a value of another variant");
+    r[COIR_I_B(w)] = 0;
+    memcpy(&r[COIR_I_A(w)], box->slots, v->slots * sizeof *r);
+    if (coir_sole(&box->head)) {
+        coir_heap_free(f->heap, box, sizeof *box + v->slots * sizeof *r);
+        return COIR_NATIVE_DONE;
+    }
+    coir_hold_slots(v->layout, v->slots, &r[COIR_I_A(w)]);
+    coir_drop(f->heap, &box->head);
+    return COIR_NATIVE_DONE;
+}
+
+/* ---- fibers ---- */
+
+static enum coir_native_result spawn(struct coir_fiber *f, uint64_t *r, struct coir_region *group)
+{
+    const uint64_t w = f->pc[0];
+    const struct coir_function *fn = &f->vm->program->functions[COIR_I_B(w)];
+    const struct coir_type *t = type_at(f, COIR_I_A(f->pc[1]));
+    struct coir_handle *handle;
+
+    if (t->kind == COIR_TYPE_ACTOR)
+        return coir_actor_spawn(f, t, &r[COIR_I_A(w)], r[COIR_I_C(w)]);
+    handle = coir_handle_new(f->heap, t);
+    if (!handle)
+        return coir_trap_memory(f);
+    if (!coir_fiber_new(f->vm, COIR_I_B(w), &r[COIR_I_C(w)], fn->slots, handle, group)) {
+        coir_drop(f->heap, &handle->head);
+        return coir_trap_memory(f);
+    }
+    r[COIR_I_A(w)] = coir_slot_of(handle);
+    return COIR_NATIVE_DONE;
+}
+
+enum coir_native_result coir_op_spawn(struct coir_fiber *f, uint64_t *r)
+{
+    return spawn(f, r, NULL);
+}
+
+enum coir_native_result coir_op_gspawn(struct coir_fiber *f, uint64_t *r)
+{
+    return spawn(f, r, coir_region_at(r[COIR_I_B(f->pc[1])]));
+}
+
+enum coir_native_result coir_op_yield(struct coir_fiber *f, uint64_t *r)
+{
+    (void)r;
+    return f->step++ ? COIR_NATIVE_DONE : COIR_NATIVE_MORE;
+}
+
+/* ---- select ---- */
+
+struct selecting {
+    struct coir_select select;
+    bool timed;                         /* a time will end it, or what comes from outside */
+    struct coir_arm arms[];
+};
+
+static int64_t time_after(int64_t ns)
+{
+    int64_t at;
+
+    if (!__builtin_add_overflow(coir_now(), ns, &at))
+        return at;
+    return ns > 0 ? COIR_NEVER : 0;
+}
+
+/* False: a time will end it, or what comes from outside. */
+static bool fill_arms(struct coir_fiber *f, uint64_t *r, struct coir_arm *arms, unsigned n)
+{
+    bool inner = true;
+
+    for (unsigned i = 0; i < n; i++) {
+        const uint64_t w = f->pc[1 + i];
+        const uint64_t what = r[COIR_I_A(w)];
+        uint64_t *window = &r[COIR_I_B(w)];
+
+        switch (COIR_I_D(w)) {
+        case COIR_ARM_RECV:
+            coir_arm_recv(&arms[i], &coir_chan_at(what)->channel,
+                          coir_chan_item(type_at(f, coir_ref(what)->type), window));
+            inner &= coir_chan_is_inner(coir_chan_at(what));
+            break;
+        case COIR_ARM_SEND:
+            coir_arm_send(&arms[i], &coir_chan_at(what)->channel, window);
+            break;
+        default:
+            coir_arm_until(&arms[i], time_after((int64_t)what));
+            inner = false;
+        }
+    }
+    return inner;
+}
+
+/* The arm was taken: goes where it says. */
+static enum coir_native_result take_arm(struct coir_fiber *f, uint64_t *r, const struct coir_arm *arm, uint64_t w)
+{
+    if (COIR_I_D(w) == COIR_ARM_SEND && coir_arm_status(arm) == -EPIPE)
+        return coir_trap(f, COIR_TRAP_CLOSED, "the channel is closed");
+    if (COIR_I_D(w) == COIR_ARM_RECV)
+        coir_chan_received(type_at(f, coir_ref(r[COIR_I_A(w)])->type), &r[COIR_I_B(w)], coir_arm_received(arm));
+    f->next = f->pc + COIR_I_SC(w);
+    return COIR_NATIVE_DONE;
+}
+
+enum coir_native_result coir_op_select(struct coir_fiber *f, uint64_t *r)
+{
+    const unsigned n = COIR_I_C(*f->pc);
+    const bool now = COIR_I_D(*f->pc);
+    struct selecting *s;
+    int status;
+
+    if (!n && now)
+        return COIR_NATIVE_DONE;
+    s = coir_scratch(f, sizeof *s + (n ? n : 1) * sizeof *s->arms, NULL);
+    if (!s)
+        return coir_trap_memory(f);
+    if (f->step == 0 && !n)
+        coir_arm_off(s->arms);
+    if (f->step == 0)
+        s->timed = !fill_arms(f, r, s->arms, n);
+    status = f->step ? coir_status(&s->select) : -ECANCELED;
+    if (!f->step || (status == -ECANCELED && coir_fiber_waits_again(f))) {
+        f->inner = !s->timed;
+        return coir_wait_for(f, &s->select, coir_select, .arms = s->arms, .n = n ? n : 1, .now = now);
+    }
+    if (status == -EAGAIN)
+        return COIR_NATIVE_DONE;
+    if (status < 0)
+        return coir_trap_status(f, status, NULL);
+    return take_arm(f, r, &s->arms[s->select.result], f->pc[1 + s->select.result]);
+}
+
+/* ---- traps ---- */
+
+enum coir_native_result coir_op_trap(struct coir_fiber *f, uint64_t *r)
+{
+    return coir_trap_again(f, r[COIR_I_A(*f->pc)]);
+}
+
+enum coir_native_result coir_op_trapm(struct coir_fiber *f, uint64_t *r)
+{
+    const struct coir_text *t = coir_text_at(r[COIR_I_A(*f->pc)]);
+
+    return coir_trap_text(f, (enum coir_trap_code)COIR_I_D(*f->pc), t->bytes, t->len);
+}
+
+enum coir_native_result coir_op_report(struct coir_fiber *f, uint64_t *r)
+{
+    (void)f;
+    coir_report_trap(f->vm, r[COIR_I_A(*f->pc)]);
+    return COIR_NATIVE_DONE;
+}
