@@ -54,13 +54,14 @@ struct coir_arm {
     };
     uint8_t kind;                         /* COIR_ARM_... */
     uint8_t waits;                        /* it stands in a line, or something of it is under way */
-    void *spare_[2];
+    struct coir_joint *joint;             /* of COIR_ARM_JOINT_ */
+    void *spare_[1];
 };
 
 /* Private. */
 enum {
     COIR_ARM_OFF_ = 1, COIR_ARM_SEND_, COIR_ARM_RECV_, COIR_ARM_XSEND_, COIR_ARM_XRECV_, COIR_ARM_CELL_,
-    COIR_ARM_UNTIL_, COIR_ARM_READY_, COIR_ARM_KINDS_
+    COIR_ARM_UNTIL_, COIR_ARM_READY_, COIR_ARM_JOINT_, COIR_ARM_KINDS_
 };
 
 /* Sends a copy of the item at `item`, as coir_channel_send. Ready when the channel has a receiver or room; or is
@@ -163,7 +164,8 @@ struct coir_select {
     coir_args(struct coir_arm *arms; size_t n; bool now;);
     uintptr_t claim;                      /* who has it: see runtime/task/arm.h */
     bool shared;                          /* other threads may serve an arm */
-    void *spare_[2];
+    struct coir_joint *joint;             /* what it is a part of; NULL: of nothing */
+    void *spare_[1];
 };
 coir_export(coir_select);
 

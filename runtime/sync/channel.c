@@ -15,7 +15,9 @@
  *      serves the oldest waiter itself.
  *   6. An arm is claimed when it is taken out of its line. One whose select is decided, by another thread that has
  *      yet to tell, is taken out and passed over; and as it is nobody, it does not count for 1. The two arms of one
- *      select may wait in both lines: whoever comes serves one, and the other leaves.
+ *      select, or of one joint, may wait in both lines: whoever comes serves one, and the other leaves.
+ *   7. A joint select that begins claims its joint before anything moves, and whom it meets with it. The arms of its
+ *      own joint stay where they are; once it has won they are nobody.
  */
 #include <coir/channel.h>
 #include <stdlib.h>
@@ -350,6 +352,91 @@ void coir_channel_arm_leaves(struct coir_arm *a)
     coir_list_remove(link_of(a));
     if (--c->arms == 0)
         find_usual(c);
+}
+
+/* ---- arms of joint selects that begin ---- */
+
+static struct coir_task *waiter_in(const struct coir_channel *c, const struct coir_link *line, struct coir_link *link)
+{
+    return line == &c->senders ? &sender_of(link)->task : &receiver_of(link)->task;
+}
+
+static int joins_waiter(struct coir_select *op, struct coir_task *waiter)
+{
+    if (coir_is_arm(waiter))
+        return coir_joint_take_both(op, waiter);
+    return coir_joint_take(op) ? 0 : -ECANCELED;
+}
+
+/* The oldest in a line whom the select can have: claimed with it, and out of the line. 0, -EAGAIN: there is nobody, or
+ * -ECANCELED: the joint is lost. */
+static int meet(struct coir_channel *c, struct coir_select *op, struct coir_link *line, struct coir_task **whom)
+{
+    struct coir_link *link, *after;
+
+    COIR_LIST_FOR_SAFE(link, after, line) {
+        const int err = joins_waiter(op, *whom = waiter_in(c, line, link));
+        if (err == -EBUSY)
+            continue;
+        if (err == -ECANCELED)
+            return err;
+        coir_list_remove(link);
+        if (coir_is_arm(*whom) && --c->arms == 0)
+            find_usual(c);
+        if (!err)
+            return 0;
+    }
+    return -EAGAIN;
+}
+
+static int join_sending(struct coir_channel *c, const void *item, struct coir_select *op)
+{
+    struct coir_task *whom;
+    int err = meet(c, op, &c->receivers, &whom);
+
+    if (!err) {
+        struct coir_channel_recv *r = (struct coir_channel_recv *)whom;
+        coir_copy_item(r->item, item, c->item);
+        r->result = true;
+        goes_on(whom);
+    } else if (err == -EAGAIN && (c->closed || c->queued < c->capacity)) {
+        err = coir_joint_take(op) ? put_into_ring(c, item) : -ECANCELED;
+    }
+    return err;
+}
+
+static int join_receiving(struct coir_channel *c, void *item, struct coir_select *op)
+{
+    struct coir_task *whom;
+    int err;
+
+    if (c->queued)
+        return coir_joint_take(op) ? take_from_ring(c, item) : -ECANCELED;
+    err = meet(c, op, &c->senders, &whom);
+    if (!err) {
+        coir_copy_item(item, ((struct coir_channel_send *)whom)->item, c->item);
+        goes_on(whom);
+    } else if (err == -EAGAIN && c->closed) {
+        err = coir_joint_take(op) ? -EPIPE : -ECANCELED;
+    }
+    return err;
+}
+
+int coir_channel_arm_joins(struct coir_arm *a, struct coir_select *op)
+{
+    struct coir_channel *c = channel_of(a);
+    int err;
+
+    check_home(c);
+    if (a->kind == COIR_ARM_SEND_) {
+        err = join_sending(c, a->send.item, op);
+        a->task.status = err;
+    } else {
+        err = join_receiving(c, a->recv.item, op);
+        a->recv.result = err == 0;
+        a->task.status = err == -EPIPE ? 0 : err;
+    }
+    return err == -EPIPE ? 0 : err;
 }
 
 /* ---- the operations ---- */

@@ -70,7 +70,9 @@ static void print_select(FILE *to, const struct coir_select *op)
 {
     fprintf(to, "waits ");
     for (size_t i = 0; i < op->n && i < WIDEST; i++) {
-        fprintf(to, "%s", i ? ", or " : "");
+        if (op->arms[i].kind == COIR_ARM_JOINT_)
+            continue;
+        fprintf(to, "%s", i > (op->joint != NULL) ? ", or " : "");
         print_arm(to, &op->arms[i]);
     }
     if (op->n > WIDEST)

@@ -10,12 +10,16 @@
  *      descriptor          the plane, the same way; that arm is claimed only when it gets here, or
  *                          takes the claim from a cancellation that had to wait for it
  *
+ * Of a joint select, which has arms in channels of this shard only, other selects may be served on other shards
+ * instead. It does nothing before it has the joint; when that is lost it ends if it begins, and is cancelled if it
+ * waits.
+ *
  * Invariants:
  *   1. From the claim on nobody serves another arm. Those in lines of this shard and the timer leave as soon as this
  *      shard knows; whoever meets one before that passes it over.
  *   2. The select ends when no arm `waits`: what is under way to one, a letter or the end of a request to the kernel,
  *      is waited for, whether the arm is taken or not.
- *   3. `abort` is set exactly while nobody has claimed the select, as far as this shard knows.
+ *   3. `abort` is set exactly while nobody has claimed the select, as far as this shard knows. Its joint may be lost.
  *   4. Arms keep what they were filled with; everything else in them is written anew by each select.
  */
 #include <coir/select.h>
@@ -81,9 +85,13 @@ static int check_arm(struct coir_select *op, const struct coir_arm *a)
     case COIR_ARM_UNTIL_:
     case COIR_ARM_READY_:
         break;
+    case COIR_ARM_JOINT_:
+        return op->joint && a == op->arms ? 0 : -EINVAL;
     default:
         return -EINVAL;
     }
+    if (op->joint && a->kind > COIR_ARM_RECV_)
+        return -EINVAL;
     return well ? 0 : -EFAULT;
 }
 
@@ -96,6 +104,7 @@ static int check(struct coir_select *op)
         return -EINVAL;
     if (!lies_well(op, op->arms, "coir_select"))
         return -EFAULT;
+    op->joint = op->arms[0].kind == COIR_ARM_JOINT_ ? op->arms[0].joint : NULL;
     for (op->result = 0; op->result < op->n; op->result++) {
         err = check_arm(op, &op->arms[op->result]);
         if (err)
@@ -159,15 +168,32 @@ static bool try_arm(struct coir_arm *a)
     }
 }
 
-static bool try_all(struct coir_select *op)
+/* The same of a joint select. 0, -EAGAIN, or -ECANCELED: the joint is lost. */
+static __attribute__((noinline)) int join(struct coir_select *op)
 {
+    int err = coir_joint_is_lost(op) ? -ECANCELED : -EAGAIN;
+
+    for (size_t i = 0; i < op->n && err == -EAGAIN; i++) {
+        if (op->arms[i].kind == COIR_ARM_SEND_ || op->arms[i].kind == COIR_ARM_RECV_)
+            err = coir_channel_arm_joins(&op->arms[i], op);
+        if (!err)
+            op->result = i;
+    }
+    return err;
+}
+
+/* 0: one is done. Else the status to end with, or -EAGAIN. */
+static int try_all(struct coir_select *op)
+{
+    if (COIR_UNLIKELY(op->joint != NULL))
+        return join(op);
     for (size_t i = 0; i < op->n; i++) {
         if (try_arm(&op->arms[i])) {
             op->result = i;
-            return true;
+            return 0;
         }
     }
-    return false;
+    return -EAGAIN;
 }
 
 /* ---- lining up ---- */
@@ -364,12 +390,12 @@ static void claim_or_not(struct coir_select *op, struct coir_arm *a)
 static coir_step begin(struct coir_select *op)
 {
     struct coir_task *t = &op->task;
-    const int err = check(op);
+    int err = check(op);
 
-    if (err || try_all(op))
+    if (!err)
+        err = try_all(op);
+    if (err != -EAGAIN || op->now)
         return coir_leaf_ends(t, err);
-    if (op->now)
-        return coir_leaf_ends(t, -EAGAIN);
     if (coir_is_refused(t))
         return coir_leaf_ends(t, -ECANCELED);
     line_up(op);

@@ -16,6 +16,24 @@ void coir_arm_served(struct coir_task *arm);
 void coir_channel_arm_waits(struct coir_arm *a);
 /* Takes it out, if it is still there. */
 void coir_channel_arm_leaves(struct coir_arm *a);
+/* Tries an arm of a joint select that begins. 0: it is done, with a status of its own, and the joint is the select's;
+ * -EAGAIN: it would have to wait; -ECANCELED: the joint is another's. */
+int coir_channel_arm_joins(struct coir_arm *a, struct coir_select *op);
+
+/*
+ * What makes a select a joint one (arm.h): its first arm says of which joint. It is never taken, and keeps place 0.
+ * The others are to send to or receive from channels of the select's shard, or off; of other kinds -EINVAL. It ends
+ * as a plain one does, and says -ECANCELED also when another has won before it began.
+ *
+ *     coir_arm_joint(&f->arms[0], f->joint);
+ *     coir_arm_recv(&f->arms[1], f->channel, &f->item);
+ *     coir_await(f, &f->select, coir_select, .arms = f->arms, .n = 2);
+ */
+static inline void coir_arm_joint(struct coir_arm *a, struct coir_joint *joint)
+{
+    a->kind = COIR_ARM_JOINT_;
+    a->joint = joint;
+}
 
 /* Bytes of an item. */
 size_t coir_xchan_item(const struct coir_xchan *x);

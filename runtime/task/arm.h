@@ -15,6 +15,18 @@
  * wait meanwhile, for a few instructions of another thread's. Who tries takes no lock and waits for nobody until it
  * is over, so nobody waits in a circle.
  *
+ * Joint selects are several that one task makes, of which one is to be served: on each shard one, with arms in
+ * channels of that shard, because a channel is one shard's and the task's channels are several shards'. Each has a
+ * claim of its own, which only its shard looks at, and all share a second one, the joint's. Served is who has both.
+ * So who meets an arm of one in a line claims the joint, and one that begins does so before it takes anything; a
+ * plain select that begins has nothing to claim, since nobody has seen it yet.
+ *
+ * A joint select that begins and meets an arm in a line needs two words, its joint's and its partner's: both or none.
+ * It tries the one at the lower address, claims the other for good, and decides the first or lets go of it. Who has
+ * tried a word waits only for words at higher addresses: so nobody waits in a circle here either.
+ *
+ * One whose joint is lost is not told. It waits on, passed over by everybody, until its maker cancels it.
+ *
  * An arm's task is never run by the one who awaits it: its awaiter is the select, its body has nothing to do. Where a
  * leaf that was served would go on by itself, as a cell's waiter and a descriptor's do, the arm's body ends at once
  * and the select is resumed by its end.
@@ -29,6 +41,12 @@
 #include "runtime/task/home.h"
 
 enum { COIR_ARMS_OPEN, COIR_ARMS_TRIED, COIR_ARMS_CANCELLED };      /* below any arm's address */
+
+/* In memory of whoever made the selects of it, who cancels them when one has won, or waits no longer, and waits until
+ * all have ended. 0 at first; afterwards OPEN still, if none has won. */
+struct coir_joint {
+    uintptr_t claim;                     /* atomic: OPEN, TRIED, or the select that has won */
+};
 
 /* The body of all arms, by which they are known. */
 coir_step coir_arm_resume(struct coir_task *t);
@@ -74,8 +92,21 @@ static inline void coir_arm_decide(struct coir_task *arm)
     __atomic_store_n(&coir_select_of(arm)->claim, (uintptr_t)arm, __ATOMIC_RELEASE);
 }
 
-/* Its select is another's, or cancelled, so it will never be served. */
+/* Its select, or its joint, is another's, or cancelled, so it will never be served. */
 bool coir_arm_is_over(const struct coir_task *arm);
+
+/* ---- joint selects: on the select's shard ---- */
+
+/* For a select that begins. False: another has won. */
+bool coir_joint_take(struct coir_select *op);
+/* The same, together with the select of an arm in a line. 0; -ECANCELED: another has won; -ESRCH: that arm is over;
+ * -EBUSY: it is of the same joint. Then nobody has been claimed. */
+int coir_joint_take_both(struct coir_select *op, struct coir_task *arm);
+/* Another has won. */
+static inline bool coir_joint_is_lost(const struct coir_select *op)
+{
+    return __atomic_load_n(&op->joint->claim, __ATOMIC_ACQUIRE) > COIR_ARMS_TRIED;
+}
 
 /* Between two looks at what another thread is about to change. */
 static inline void coir_pause_a_little(int times)
