@@ -55,12 +55,17 @@ static struct coir_region *region_new(struct coir_fiber *f, enum coir_region_kin
     return g;
 }
 
+static void note_failure(struct coir_region *g, uint64_t trap)
+{
+    if (g->failure)
+        return;
+    g->failure = trap;
+    coir_hold(coir_ref(trap));
+}
+
 static void fail(struct coir_region *g, uint64_t trap)
 {
-    if (!g->failure) {
-        g->failure = trap;
-        coir_hold(coir_ref(trap));
-    }
+    note_failure(g, trap);
     if (g->open)
         coir_scope_cancel(&g->scope);
     for (struct coir_link *at = g->members.next; at != &g->members; at = at->next)
@@ -151,9 +156,13 @@ void coir_group_joined(struct coir_region *g, struct coir_fiber *member)
 
 void coir_group_member_ended(struct coir_region *g, struct coir_fiber *member, uint64_t trap)
 {
+    const bool cancelled = trap && coir_trap_is(trap, COIR_TRAP_CANCELLED);
+
     coir_list_remove(&member->member);
     g->live--;
-    if (trap && !(coir_trap_is(trap, COIR_TRAP_CANCELLED) && (g->failure || member->excused)))
+    if (cancelled && member->stopping)
+        note_failure(g, trap);          /* who was stopped with the program takes nobody along: the others' turns come */
+    else if (trap && !(cancelled && (g->failure || member->excused)))
         fail(g, trap);
     if (!coir_list_empty(&g->waiters))
         coir_fiber_wake(coir_container_of(g->waiters.next, struct coir_fiber, op.line));

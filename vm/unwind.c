@@ -8,6 +8,7 @@
  */
 #include "vm/unwind.h"
 
+#include "vm/raise.h"
 #include "vm/region.h"
 
 enum { A_SLICE = 1000 };
@@ -40,14 +41,15 @@ static void pop(struct coir_fiber *f)
     f->inside = true;
 }
 
-/* Of a program that stops the catch arms do not run, but those of a defer are its own. */
+/* Of a program that stops the catch arms do not run, neither of who is stopped nor of who hears of that from another;
+ * but those of a defer are its own. */
 static bool passes_catch_arms(const struct coir_fiber *f)
 {
     const struct coir_region *g = f->regions;
 
     while (g && g->kind != COIR_REGION_SHIELD)
         g = g->outer;
-    return f->stopping && !g;
+    return !g && (f->stopping || (f->vm->stopping && coir_trap_is(f->trap, COIR_TRAP_CANCELLED)));
 }
 
 enum coir_unwound coir_unwind(struct coir_fiber *f)

@@ -388,6 +388,11 @@ static int check_header(const char *path)
     return found;
 }
 
+static bool is_of_another_library(const char *header)
+{
+    return strcmp(header, "volume.h") == 0 || strcmp(header, "vm.h") == 0;
+}
+
 static void check_headers(void)
 {
     const char *const source = getenv("COIR_SOURCE");
@@ -397,7 +402,7 @@ static void check_headers(void)
     snprintf(folder, sizeof folder, "%s/include/coir", source ? source : ".");
     DIR *const headers = opendir(folder);
     for (const struct dirent *e; headers && (e = readdir(headers));) {
-        if (!strstr(e->d_name, ".h") || strcmp(e->d_name, "volume.h") == 0)     /* another library */
+        if (!strstr(e->d_name, ".h") || is_of_another_library(e->d_name))
             continue;
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
         found += check_header(path);
