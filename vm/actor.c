@@ -7,9 +7,11 @@
  * waits for a reply or for room, and the monitors; in slices, since they may be many.
  */
 #include <coir/shard.h>
+#include <errno.h>
 
 #include "vm/actor_inside.h"
 #include "vm/chan.h"
+#include "vm/far.h"
 #include "vm/raise.h"
 #include "vm/shared.h"
 
@@ -17,21 +19,72 @@ enum { TOLD_A_SLICE = 500, MONITORS = 4 };
 
 /* ---- its fiber ---- */
 
-enum coir_native_result coir_actor_spawn(struct coir_fiber *f, const struct coir_type *t, uint64_t *to, uint64_t state)
+/* Here; the state is moved. NULL: no memory, and it is the caller's still. */
+static struct coir_actor *actor_new(struct coir_vm *here, const struct coir_type *t, uint64_t state)
 {
-    struct coir_actor *a = coir_heap_alloc(f->heap, sizeof *a);
+    struct coir_actor *a = coir_heap_alloc(&here->heap, sizeof *a);
 
     if (!a)
-        return coir_trap_memory(f);
+        return NULL;
     memset(a, 0, sizeof *a);
-    a->head = (struct coir_counted){ .count = COIR_SHARED | 2, .type = t->index };
+    a->head = (struct coir_counted){ .count = COIR_SHARED | 2, .type = t->index, .aux = here->shard };
+    a->note = (struct coir_counted){ .type = COIR_CELL_NOTE, .aux = here->shard };
     a->last = &a->first;
     coir_list_init(&a->line);
-    a->fiber = coir_fiber_actor(f->vm, t, a, state);
-    if (!a->fiber) {
-        coir_heap_free(f->heap, a, sizeof *a);
+    a->fiber = coir_fiber_actor(here, t, a, state);
+    if (a->fiber)
+        return a;
+    coir_heap_free(&here->heap, a, sizeof *a);
+    return NULL;
+}
+
+static int spawn_begins(struct coir_visit *v)
+{
+    struct coir_far *far = v->far;
+    struct coir_actor *a = actor_new(far->there, far->type, far->goes[0]);
+
+    if (!a)
+        return -ENOMEM;
+    far->goes[0] = 0;
+    far->made = coir_slot_of(a);
+    return 0;
+}
+
+static const struct coir_errand spawn_there = { spawn_begins, NULL };
+
+/* To the shard that it is to live on. */
+static enum coir_native_result spawn_far(struct coir_fiber *f, const struct coir_type *t, uint64_t *to, uint64_t *state,
+                                         uint32_t shard)
+{
+    struct coir_far *far = coir_far_scratch(f);
+
+    if (!far)
         return coir_trap_memory(f);
+    if (f->step == 0) {
+        far->type = t;
+        far->state = (struct coir_param){ t->element, COIR_MODE_OWN };
+        far->params = &far->state;
+        far->nparams = 1;
+        far->goes = state;
     }
+    if (coir_far_goes(f, far))
+        return coir_far_go(f, far, &spawn_there, shard);
+    if (far->said < 0)
+        return coir_far_trap(f, far);
+    *to = far->made;
+    return COIR_NATIVE_DONE;
+}
+
+enum coir_native_result coir_actor_spawn(struct coir_fiber *f, const struct coir_type *t, uint64_t *to, uint64_t *state)
+{
+    const uint32_t shard = f->away ? f->vm->shard : coir_world_place(f->vm);
+    struct coir_actor *a;
+
+    if (f->away || shard != f->vm->shard)
+        return spawn_far(f, t, to, state, shard);
+    a = actor_new(f->vm, t, *state);
+    if (!a)
+        return coir_trap_memory(f);
     *to = coir_slot_of(a);
     return COIR_NATIVE_DONE;
 }
@@ -99,10 +152,42 @@ bool coir_fiber_is_idle(const struct coir_fiber *f)
     return f->is_actor && f->actor->idle;
 }
 
-/* It has one holder left, its fiber: nobody will ever send to it. */
-void coir_actor_alone(struct coir_counted *c)
+/* ---- its holders ---- */
+
+/* At home. If it has one holder left, its fiber, nobody will ever send to it. */
+static bool let_go_here(struct coir_counted *c)
 {
-    coir_actor_wake((struct coir_actor *)c);
+    const uint64_t left = __atomic_sub_fetch(&c->count, 1, __ATOMIC_ACQ_REL);
+
+    if (left == (COIR_SHARED | 1))
+        coir_actor_wake((struct coir_actor *)c);
+    return left == COIR_SHARED;
+}
+
+/* Elsewhere the last but one may not just go, since the one left may be the fiber, which is to be told: the hold goes
+ * home with the note, and is let go of there. While that is under way it is a holder itself, that will tell. */
+bool coir_actor_let_go(struct coir_heap *h, struct coir_counted *c)
+{
+    struct coir_vm *here = coir_container_of(h, struct coir_vm, heap);
+    uint64_t n = (uint64_t)coir_count(c);
+
+    if (c->aux == here->shard)
+        return let_go_here(c);
+    while (n != (COIR_SHARED | 2) || __atomic_exchange_n(&((struct coir_actor *)c)->noted, 1, __ATOMIC_ACQ_REL)) {
+        if (__atomic_compare_exchange_n(&c->count, &n, n - 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return n == (COIR_SHARED | 1);
+    }
+    coir_world_gone(here, &((struct coir_actor *)c)->note);
+    return false;
+}
+
+struct coir_counted *coir_actor_note_comes(struct coir_heap *h, struct coir_counted *note)
+{
+    struct coir_actor *a = coir_container_of(note, struct coir_actor, note);
+
+    (void)h;
+    __atomic_store_n(&a->noted, 0, __ATOMIC_RELEASE);
+    return let_go_here(&a->head) ? &a->head : NULL;
 }
 
 /* ---- monitors ---- */
@@ -152,19 +237,59 @@ static bool add_monitor(struct coir_heap *h, struct coir_actor *a, struct coir_c
     return true;
 }
 
+/* At home. NULL: no memory. */
+static struct coir_chan *monitor_new(struct coir_heap *h, struct coir_actor *a, const struct coir_type *t)
+{
+    struct coir_chan *c = coir_chan_new(h, t, 1);
+
+    if (!c)
+        return NULL;
+    if (a->over) {
+        tell_monitor(c, a->trap);
+    } else if (!add_monitor(h, a, c)) {
+        coir_drop(h, &c->head);
+        return NULL;
+    }
+    return c;
+}
+
+static int monitor_begins(struct coir_visit *v)
+{
+    struct coir_far *far = v->far;
+    struct coir_chan *c = monitor_new(&far->there->heap, (struct coir_actor *)far->cell, far->type);
+
+    far->made = coir_slot_of(c);
+    return c ? 0 : -ENOMEM;
+}
+
+static const struct coir_errand monitor_there = { monitor_begins, NULL };
+
+static enum coir_native_result monitor_far(struct coir_fiber *f, uint64_t *r)
+{
+    struct coir_far *far = coir_far_scratch(f);
+
+    if (!far)
+        return coir_trap_memory(f);
+    far->cell = coir_ref(r[0]);
+    far->type = coir_result_type(f);
+    if (coir_far_goes(f, far))
+        return coir_far_go(f, far, &monitor_there, far->cell->aux);
+    if (far->said < 0)
+        return coir_far_trap(f, far);
+    r[0] = far->made;
+    return COIR_NATIVE_DONE;
+}
+
 static enum coir_native_result monitor(struct coir_fiber *f, uint64_t *r)
 {
     struct coir_actor *a = coir_actor_at(r[0]);
-    struct coir_chan *c = coir_chan_new(f->heap, coir_result_type(f), 1);
+    struct coir_chan *c;
 
+    if (coir_is_far(f, r[0]))
+        return monitor_far(f, r);
+    c = monitor_new(f->heap, a, coir_result_type(f));
     if (!c)
         return coir_trap_memory(f);
-    if (a->over) {
-        tell_monitor(c, a->trap);
-    } else if (!add_monitor(f->heap, a, c)) {
-        coir_drop(f->heap, &c->head);
-        return coir_trap_memory(f);
-    }
     r[0] = coir_slot_of(c);
     return COIR_NATIVE_DONE;
 }

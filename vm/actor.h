@@ -48,6 +48,7 @@ struct coir_caller {
 
 struct coir_actor {
     struct coir_counted head;           /* aux: its home shard */
+    struct coir_counted note;           /* a holder less, under way to there: coir_actor_let_go */
     struct coir_fiber *fiber;           /* NULL: it is over, and nobody is left to be told */
     struct coir_mail *first, **last;    /* the mailbox */
     struct coir_link line;              /* callers that wait for room, the first come first */
@@ -59,6 +60,7 @@ struct coir_actor {
     uint32_t queued;                    /* messages in the mailbox */
     uint8_t idle;                       /* its fiber is parked, and waits for a message */
     uint8_t over;                       /* it handles nothing any more */
+    uint8_t noted;                      /* atomic: the note is under way */
 };
 
 static inline struct coir_actor *coir_actor_at(uint64_t slot)
@@ -86,8 +88,9 @@ void coir_caller_leaves(struct coir_heap *h, struct coir_caller *c);
 
 bool coir_actor_is_full(const struct coir_vm *vm, const struct coir_actor *a);
 
-/* SPAWN of an actor: `*to` gets it, the state is moved. */
-enum coir_native_result coir_actor_spawn(struct coir_fiber *f, const struct coir_type *t, uint64_t *to, uint64_t state);
+/* SPAWN of an actor: `*to` gets it, the state is moved; on the shard whose turn it is. */
+enum coir_native_result coir_actor_spawn(struct coir_fiber *f, const struct coir_type *t, uint64_t *to,
+                                         uint64_t *state);
 
 /* ---- for its fiber (fiber.c) ---- */
 

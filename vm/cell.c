@@ -235,12 +235,9 @@ static void lies_dead(struct coir_heap *h, struct coir_counted *c)
 
 static bool let_go_shared(struct coir_heap *h, struct coir_counted *c)
 {
-    const bool actor = h->types[c->type].kind == COIR_TYPE_ACTOR;
-    const uint64_t left = __atomic_sub_fetch(&c->count, 1, __ATOMIC_ACQ_REL);
-
-    if (actor && left == (COIR_SHARED | 1))
-        coir_actor_alone(c);
-    return left == COIR_SHARED;
+    if (h->types[c->type].kind == COIR_TYPE_ACTOR)
+        return coir_actor_let_go(h, c);
+    return __atomic_sub_fetch(&c->count, 1, __ATOMIC_ACQ_REL) == COIR_SHARED;
 }
 
 /* A holder less. True: that was the last. */
@@ -312,8 +309,21 @@ static bool bury_map(struct coir_heap *h, struct coir_map *m, const struct coir_
     return true;
 }
 
+/* A note of an actor's. */
+static void take_note(struct coir_heap *h, struct coir_counted *note)
+{
+    struct coir_counted *const actor = coir_actor_note_comes(h, note);
+
+    if (actor)
+        lies_dead(h, actor);
+}
+
 static void bury_one(struct coir_heap *h, struct coir_counted *c, size_t *most)
 {
+    if (__builtin_expect(c->type == COIR_CELL_NOTE, 0)) {
+        take_note(h, c);
+        return;
+    }
     const struct coir_type *t = &h->types[c->type];
     bool whole = true;
 

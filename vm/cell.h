@@ -43,6 +43,8 @@ _Static_assert(sizeof(struct coir_counted) == 16, "a cell costs 16 bytes over wh
 
 /* In place of a type: a region of a fiber (region.h), which is closed the moment it is dropped. */
 #define COIR_CELL_REGION UINT32_MAX
+/* And of what says that an actor has a holder less: a part of the actor's cell (actor.h). */
+#define COIR_CELL_NOTE (UINT32_MAX - 1)
 
 /* A record, a payload, a closure's captured values: their slots. */
 struct coir_box {

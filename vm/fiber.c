@@ -251,9 +251,24 @@ static void abort_park(struct coir_task *t)
     coir_fiber_wake((struct coir_fiber *)t);
 }
 
+static void wake_waiter(struct coir_waiter *w)
+{
+    coir_fiber_rouse(coir_container_of(w, struct coir_fiber, op.waiter));
+}
+
+bool coir_line_wake(struct coir_link *line)
+{
+    struct coir_link *first = coir_list_pop_front(line);
+
+    if (first)
+        coir_container_of(first, struct coir_waiter, link)->wake(coir_container_of(first, struct coir_waiter, link));
+    return first;
+}
+
 enum coir_native_result coir_park(struct coir_fiber *f, struct coir_link *line)
 {
-    coir_list_push_back(line, &f->op.line);
+    f->op.waiter.wake = wake_waiter;
+    coir_list_push_back(line, &f->op.waiter.link);
     f->task.abort = abort_park;
     return COIR_NATIVE_PARKED;
 }
@@ -270,7 +285,7 @@ void coir_fiber_rouse(struct coir_fiber *f)
 
 void coir_fiber_wake(struct coir_fiber *f)
 {
-    coir_list_remove(&f->op.line);
+    coir_list_remove(&f->op.waiter.link);
     coir_fiber_rouse(f);
 }
 
@@ -550,7 +565,11 @@ static coir_step body(struct coir_task *t)
 
 void coir_shared_end(struct coir_heap *h, struct coir_counted *c, const struct coir_type *t)
 {
-    if (t->kind == COIR_TYPE_TASK)
+    struct coir_vm *here = coir_container_of(h, struct coir_vm, heap);
+
+    if (c->aux != here->shard)
+        coir_world_gone(here, c);
+    else if (t->kind == COIR_TYPE_TASK)
         coir_handle_end(h, (struct coir_handle *)c);
     else if (t->kind == COIR_TYPE_ACTOR)
         coir_actor_end(h, (struct coir_actor *)c);

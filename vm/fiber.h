@@ -39,6 +39,12 @@ enum coir_native_result {
     COIR_NATIVE_CALL,                   /* by coir_call_back: call it again when the function has returned */
 };
 
+/* Who waits in a line of the machine's: a fiber, by coir_park, or a visitor for one (far.h). */
+struct coir_waiter {
+    struct coir_link link;
+    void (*wake)(struct coir_waiter *w);    /* it is out of the line, and goes on */
+};
+
 /* `r`: the window. See native.h. */
 typedef enum coir_native_result coir_native_fn(struct coir_fiber *f, uint64_t *r);
 
@@ -76,6 +82,7 @@ struct coir_fiber {
     uint8_t inner;                      /* what it waits for comes from another fiber, and is no time */
     uint8_t asleep;                     /* it is counted in vm->asleep */
     uint8_t probed;                     /* probe.c has come to it */
+    uint8_t away;                       /* it waits for a visit to another shard: far.h */
 
     uint64_t stamp;                     /* later than that of whoever was there before it was made */
     uint64_t trap;                      /* the Trap it unwinds with, owned; 0: none */
@@ -93,7 +100,7 @@ struct coir_fiber {
     union {                             /* what it waits for most often */
         struct coir_channel_send send;
         struct coir_channel_recv recv;
-        struct coir_link line;          /* parked by coir_park: in that line */
+        struct coir_waiter waiter;      /* parked by coir_park: in that line */
         struct coir_caller caller;      /* in coir_op_msg */
         uint64_t scratch[14];           /* what a native asked for, if it fits */
     } op;
@@ -137,9 +144,11 @@ struct coir_fiber *coir_fiber_actor(struct coir_vm *vm, const struct coir_type *
 /* main's: runs the init function, then main with `args`, which is moved. NULL: no memory, and it is the caller's. */
 struct coir_fiber *coir_fiber_main(struct coir_vm *vm, uint64_t args);
 
-/* Parks at the end of a line, from which coir_fiber_wake takes it out, or a cancellation: whoever parks asks again. */
+/* Parks at the end of a line of waiters, from which coir_fiber_wake takes it out, or a cancellation: whoever parks asks again. */
 enum coir_native_result coir_park(struct coir_fiber *f, struct coir_link *line);
 void coir_fiber_wake(struct coir_fiber *f);
+/* The first of a line, whoever that is, out of it. False: nobody is in it. */
+bool coir_line_wake(struct coir_link *line);
 /* What it waits for has come; it is parked, and in no line. It does not sleep from now on, so that nobody looks for a
  * deadlock before it has run. */
 void coir_fiber_rouse(struct coir_fiber *f);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Task[T]: joining and cancelling. See handle.h. Of one shard so far: its waiters are that shard's fibers.
+ * Task[T]: joining and cancelling. See handle.h.
  */
 #include "vm/handle.h"
 
+#include <errno.h>
+
 #include "runtime/base/queue.h"
+#include "vm/far.h"
 #include "vm/raise.h"
 
 static size_t size_of(const struct coir_type *task)
@@ -20,7 +23,7 @@ struct coir_handle *coir_handle_new(struct coir_heap *h, const struct coir_type 
         return NULL;
     t->head.count = coir_first_count(h);
     t->head.type = task->index;
-    t->head.aux = 0;
+    t->head.aux = coir_container_of(h, struct coir_vm, heap)->shard;
     t->state = COIR_HANDLE_RUNS;
     t->seen = false;
     t->fiber = NULL;
@@ -33,8 +36,8 @@ static void wake_all(struct coir_handle *t)
 {
     t->fiber = NULL;
     t->seen |= !coir_list_empty(&t->waiters);
-    while (!coir_list_empty(&t->waiters))
-        coir_fiber_wake(coir_container_of(t->waiters.next, struct coir_fiber, op.line));
+    while (coir_line_wake(&t->waiters))
+        ;
 }
 
 void coir_handle_done(struct coir_heap *h, struct coir_handle *t, const uint64_t *result)
@@ -68,24 +71,143 @@ void coir_handle_end(struct coir_heap *h, struct coir_handle *t)
     coir_heap_free(h, t, size_of(type));
 }
 
-enum coir_native_result coir_task_join(struct coir_fiber *f, uint64_t *r)
+/* It is done: its result, held once more, or taken. */
+static void give(struct coir_handle *t, const struct coir_type *result, uint64_t *to)
 {
-    struct coir_handle *t = (struct coir_handle *)coir_ref(r[0]);
-    const struct coir_type *result = coir_param_type(f, 0)->element;
+    if (result->owns)
+        t->state = COIR_HANDLE_TAKEN;
+    else
+        coir_hold_value(result, t->result);
+    memcpy(to, t->result, result->slots * sizeof *to);
+}
+
+static enum coir_native_result trap_taken(struct coir_fiber *f)
+{
+    return coir_trap(f, COIR_TRAP_CLOSED, "the result of a task that owns something is joined twice");
+}
+
+/* ---- of another shard ---- */
+
+/* What a join comes to; of a task that is taken -ENODATA. */
+static int joined(struct coir_far *far)
+{
+    struct coir_handle *t = (struct coir_handle *)far->cell;
 
     switch (t->state) {
     case COIR_HANDLE_DONE:
-        if (result->owns)
-            t->state = COIR_HANDLE_TAKEN;
-        else
-            coir_hold_value(result, t->result);
-        memcpy(r, t->result, result->slots * sizeof *r);
+        give(t, far->type->element, far->at);
+        far->brings.type = far->type->element;
+        return 0;
+    case COIR_HANDLE_TRAPPED:
+        t->seen = true;
+        far->trap = t->trap;
+        coir_hold(coir_ref(far->trap));
+        far->at = &far->trap;
+        far->brings.type = &far->there->heap.types[COIR_INDEX_TRAP];
+        return 0;
+    case COIR_HANDLE_TAKEN:
+        return -ENODATA;
+    default:
+        return -EAGAIN;
+    }
+}
+
+static void wake_visit(struct coir_waiter *w)
+{
+    coir_stand_wake(&coir_container_of(w, struct coir_visit, waiter)->stand);
+}
+
+static int join_begins(struct coir_visit *v)
+{
+    struct coir_handle *t = (struct coir_handle *)v->far->cell;
+    const int said = joined(v->far);
+
+    if (said != -EAGAIN)
+        return said;
+    v->waits = COIR_VISIT_STANDS;
+    v->waiter.wake = wake_visit;
+    coir_list_push_back(&t->waiters, &v->waiter.link);
+    return -EAGAIN;
+}
+
+/* What has come is taken, cancelled or not. */
+static int join_ends(struct coir_visit *v, int status)
+{
+    const int said = joined(v->far);
+
+    if (said != -EAGAIN)
+        return said;
+    coir_list_remove(&v->waiter.link);
+    return status;
+}
+
+static const struct coir_errand join_there = { join_begins, join_ends };
+
+static enum coir_native_result far_join(struct coir_fiber *f, uint64_t *r)
+{
+    struct coir_far *far = coir_far_scratch(f);
+
+    if (!far)
+        return coir_trap_memory(f);
+    if (f->step == 0) {
+        far->cell = coir_ref(r[0]);
+        far->type = coir_param_type(f, 0);
+        far->at = r;
+    }
+    if (coir_far_goes(f, far))
+        return coir_far_go(f, far, &join_there, far->cell->aux);
+    if (far->said == -ENODATA)
+        return trap_taken(f);
+    if (far->said < 0)
+        return coir_far_trap(f, far);
+    if (!far->trap)
+        return COIR_NATIVE_DONE;
+    f->trap = far->trap;
+    return COIR_NATIVE_TRAP;
+}
+
+static int cancel_begins(struct coir_visit *v)
+{
+    struct coir_handle *t = (struct coir_handle *)v->far->cell;
+
+    if (t->fiber) {
+        t->fiber->excused = true;
+        coir_fiber_cancel(t->fiber);
+    }
+    return 0;
+}
+
+static const struct coir_errand cancel_there = { cancel_begins, NULL };
+
+static enum coir_native_result far_cancel(struct coir_fiber *f, uint64_t *r)
+{
+    struct coir_far *far = coir_far_scratch(f);
+
+    if (!far)
+        return coir_trap_memory(f);
+    far->cell = coir_ref(r[0]);
+    if (coir_far_goes(f, far))
+        return coir_far_go(f, far, &cancel_there, far->cell->aux);
+    return far->said < 0 ? coir_far_trap(f, far) : COIR_NATIVE_DONE;
+}
+
+/* ---- the natives ---- */
+
+enum coir_native_result coir_task_join(struct coir_fiber *f, uint64_t *r)
+{
+    struct coir_handle *t = (struct coir_handle *)coir_ref(r[0]);
+
+    if (coir_is_far(f, r[0]))
+        return far_join(f, r);
+    switch (t->state) {
+    case COIR_HANDLE_DONE:
+        give(t, coir_param_type(f, 0)->element, r);
         return COIR_NATIVE_DONE;
     case COIR_HANDLE_TRAPPED:
         t->seen = true;
         return coir_trap_again(f, t->trap);
     case COIR_HANDLE_TAKEN:
-        return coir_trap(f, COIR_TRAP_CLOSED, "the result of a task that owns something is joined twice");
+        return trap_taken(f);
     default:
         if (f->deadlocked || coir_fiber_cancelled(f))
             return coir_trap_cancelled(f);
@@ -98,7 +220,8 @@ static enum coir_native_result task_cancel(struct coir_fiber *f, uint64_t *r)
 {
     struct coir_handle *t = (struct coir_handle *)coir_ref(r[0]);
 
-    (void)f;
+    if (coir_is_far(f, r[0]))
+        return far_cancel(f, r);
     if (t->fiber) {
         t->fiber->excused = true;
         coir_fiber_cancel(t->fiber);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/queue.h"
+#include "vm/far.h"
 #include "vm/probe.h"
 #include "vm/raise.h"
 #include "vm/region.h"
@@ -384,7 +385,7 @@ coir_step keeper_resume(struct coir_task *t)
         }
         if (!all_parked(vm))
             return goes_on(k);
-        if (!coir_probe_now(vm))                    /* a ring is told so, not main */
+        if (!coir_far_moves(vm) && !coir_probe_now(vm))     /* a ring is told so, not main */
             rests(vm, dumped);
     }
     return is_over(vm) ? ends(k, 0) : parks(k);

@@ -73,6 +73,7 @@ struct coir_vm {
     struct coir_streams *streams;       /* the world's */
     struct coir_lines lines;            /* who waits for them here */
     struct coir_link visitors;          /* what runs here for fibers of other shards */
+    uint32_t busy;                      /* values that are being made fit to leave: far.h */
     struct coir_link asking;            /* fibers that wait for actors, the oldest wait first: probe.c */
     struct coir_prober *prober;         /* looks at them; NULL: nobody waits */
     uint32_t pauses;                    /* that it has made */

@@ -12,7 +12,10 @@
  * exactly one place, its message or the actor, and `named_by` says which: who is cut writes NULL there, and the reply
  * is dropped. 3. Once an actor is over, nothing comes into its mailbox.
  */
+#include <errno.h>
+
 #include "vm/actor_inside.h"
+#include "vm/far.h"
 #include "vm/probe.h"
 #include "vm/raise.h"
 
@@ -205,12 +208,8 @@ static enum coir_native_result trap_itself(struct coir_fiber *f, const struct co
                 : coir_trap(f, COIR_TRAP_DEADLOCK, "actor %s sends to itself, and its mailbox is full", name);
 }
 
-enum coir_native_result coir_op_msg(struct coir_fiber *f, uint64_t *r)
+static enum coir_native_result near_msg(struct coir_fiber *f, uint64_t *window, uint32_t number, bool asks)
 {
-    const uint64_t w = f->pc[0];
-    const uint32_t number = COIR_I_B(f->pc[1]);
-    const bool asks = COIR_I_D(w);
-    uint64_t *const window = &r[COIR_I_A(w)];
     struct coir_caller *c = &f->op.caller;
     struct coir_actor *a = coir_actor_at(window[0]);
     const bool parks = asks || coir_actor_is_full(f->vm, a);
@@ -240,3 +239,188 @@ enum coir_native_result coir_op_msg(struct coir_fiber *f, uint64_t *r)
     }
 }
 
+/* ---- a fiber of another shard ---- */
+
+static void wake_visit(struct coir_caller *c)
+{
+    struct coir_far *far = coir_container_of(c, struct coir_far, caller);
+
+    if (far->stand)
+        coir_stand_wake(far->stand);
+}
+
+/* The actor is over, or has died meanwhile of that, which is held. */
+static int is_down(struct coir_far *far, uint64_t trap)
+{
+    far->trap = trap;
+    if (trap) {
+        far->at = &far->trap;
+        far->brings.type = &far->there->heap.types[COIR_INDEX_TRAP];
+    }
+    return -EHOSTDOWN;
+}
+
+/* What has come of it; -EAGAIN: nothing yet. */
+static int told(struct coir_far *far)
+{
+    const struct coir_actor *a = (struct coir_actor *)far->cell;
+
+    if (far->caller.state == COIR_CALLER_DOWN)
+        return is_down(far, far->caller.trap);
+    if (far->caller.state != COIR_CALLER_DONE)
+        return -EAGAIN;
+    if (far->asks)
+        far->brings.type = coir_handler_for(&far->there->heap, a, far->number)->result;
+    return 0;
+}
+
+static int stands(struct coir_visit *v)
+{
+    v->waits = COIR_VISIT_STANDS;
+    v->far->stand = &v->stand;
+    return -EAGAIN;
+}
+
+static int tell_begins(struct coir_visit *v)
+{
+    struct coir_far *far = v->far;
+    struct coir_actor *a = (struct coir_actor *)far->cell;
+    const bool parks = far->asks || coir_actor_is_full(far->there, a);
+
+    far->caller.result = far->asks ? far->at : NULL;
+    far->caller.trap = 0;
+    far->caller.wake = wake_visit;
+    switch (coir_actor_tell(far->there, a, far->number, far->goes, parks ? &far->caller : NULL)) {
+    case COIR_TOLD:
+        return 0;
+    case COIR_TOLD_WAITS:
+        memset(far->goes, 0, far->nslots * sizeof *far->goes);
+        return stands(v);
+    case COIR_TOLD_NO_MEMORY:
+        return -ENOMEM;
+    default:
+        if (a->trap)
+            coir_hold(coir_ref(a->trap));
+        return is_down(far, a->trap);
+    }
+}
+
+/* A message that waits for room is taken back, its arguments to where they were. */
+static void take_back(struct coir_far *far)
+{
+    struct coir_mail *m = far->caller.mail;
+
+    coir_list_remove(&far->caller.link);
+    memcpy(far->goes, m->args, m->slots * sizeof *far->goes);
+    coir_mail_free(&far->there->heap, m);
+}
+
+/* Who has been handed something takes it, cancelled or not. Who waits for a reply still, and was cut short, says
+ * -EINTR: whether that was meant is known where the fiber is. */
+static int tell_ends(struct coir_visit *v, int status)
+{
+    struct coir_far *far = v->far;
+    const int said = told(far);
+
+    far->stand = NULL;
+    if (said != -EAGAIN)
+        return said;
+    if (far->caller.state == COIR_CALLER_REPLY)
+        return -EINTR;
+    take_back(far);
+    return status;
+}
+
+static const struct coir_errand tell_there = { tell_begins, tell_ends };
+
+/* It waits on for its reply. */
+static int wait_begins(struct coir_visit *v)
+{
+    const int said = told(v->far);
+
+    return said == -EAGAIN ? stands(v) : said;
+}
+
+static const struct coir_errand wait_there = { wait_begins, tell_ends };
+
+/* It does not: leaves its message. */
+static int leave_begins(struct coir_visit *v)
+{
+    const int said = told(v->far);
+
+    if (said != -EAGAIN)
+        return said;
+    coir_caller_leaves(&v->far->there->heap, &v->far->caller);
+    return -ECANCELED;
+}
+
+static const struct coir_errand leave_there = { leave_begins, NULL };
+
+/* What is to be done there next; NULL: nothing, it has come to something. */
+static const struct coir_errand *next_errand(struct coir_fiber *f, struct coir_far *far)
+{
+    if (f->step == 0)
+        return &tell_there;
+    if (far->said == -EINTR)
+        return coir_fiber_waits_again(f) ? &wait_there : &leave_there;
+    return far->said == -ECANCELED && !far->left && coir_fiber_waits_again(f) ? &tell_there : NULL;
+}
+
+static void begin_far(struct coir_fiber *f, struct coir_far *far, uint64_t *window, uint32_t number, bool asks)
+{
+    struct coir_counted *const cell = coir_ref(window[0]);
+    const struct coir_function *handler = coir_handler_for(f->heap, (struct coir_actor *)cell, number);
+
+    far->cell = cell;
+    far->type = &f->heap->types[cell->type];
+    far->number = number;
+    far->asks = asks;
+    far->params = &handler->params[COIR_ACTOR_SLOTS];
+    far->nparams = handler->nparams - COIR_ACTOR_SLOTS;
+    far->nslots = handler->slots - COIR_ACTOR_SLOTS;
+    far->goes = window + 1;
+    far->at = window;
+}
+
+static enum coir_native_result down_far(struct coir_fiber *f, const struct coir_far *far)
+{
+    if (f->stopping && coir_fiber_cancelled(f))
+        coir_trap_cancelled(f);
+    else
+        coir_trap_down(f, far->type->name, far->trap);
+    if (far->trap)
+        coir_drop(f->heap, coir_ref(far->trap));
+    return COIR_NATIVE_TRAP;
+}
+
+static enum coir_native_result far_msg(struct coir_fiber *f, uint64_t *window, uint32_t number, bool asks)
+{
+    struct coir_far *far = coir_far_scratch(f);
+    const struct coir_errand *errand;
+
+    if (!far)
+        return coir_trap_memory(f);
+    if (f->step == 0)
+        begin_far(f, far, window, number, asks);
+    f->away = false;
+    errand = next_errand(f, far);
+    if (errand) {
+        far->left = errand == &leave_there;
+        return coir_far_go(f, far, errand, far->cell->aux);
+    }
+    if (far->said == -EHOSTDOWN)
+        return down_far(f, far);
+    return far->said < 0 ? coir_far_trap(f, far) : COIR_NATIVE_DONE;
+}
+
+enum coir_native_result coir_op_msg(struct coir_fiber *f, uint64_t *r)
+{
+    const uint64_t w = f->pc[0];
+    const uint32_t number = COIR_I_B(f->pc[1]);
+    const bool asks = COIR_I_D(w);
+    uint64_t *const window = &r[COIR_I_A(w)];
+
+    if (coir_is_far(f, window[0]))
+        return far_msg(f, window, number, asks);
+    return near_msg(f, window, number, asks);
+}

@@ -228,7 +228,7 @@ enum {
     X(RET, "----", COIR_ENDS, "returns; results stand in the registers behind the mut params")                        \
     X(RETV, "r---", COIR_ENDS, "returns a result of one slot, taken from rA")                                         \
     /* ---- fibers ---- */                                                                                            \
-    X(SPAWN, "rfrd", COIR_MAY_TRAP | COIR_EXTENDS,                                                                    \
+    X(SPAWN, "rfrd", COIR_MAY_TRAP | COIR_MAY_PARK | COIR_EXTENDS,                                                    \
       "rA gets the Task of a new fiber that runs B (own params only, taken from rC..); EXT A: its type; D: 1 any "    \
       "shard. If that is an actor: B is 0, rC is its state, taken")                                                   \
     X(GROUP, "rw--", COIR_MAY_TRAP, "rA gets a new group with this fiber in it; limit rB, 0 or less: none")           \

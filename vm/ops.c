@@ -5,8 +5,10 @@
  */
 #include <coir/select.h>
 #include <coir/shard.h>
+#include <errno.h>
 
 #include "vm/chan.h"
+#include "vm/far.h"
 #include "vm/handle.h"
 #include "vm/machine.h"
 #include "vm/raise.h"
@@ -136,29 +138,78 @@ enum coir_native_result coir_op_unpack(struct coir_fiber *f, uint64_t *r)
 
 /* ---- fibers ---- */
 
+/* Here; what it is given is moved. NULL: no memory, and that is the caller's still. */
+static struct coir_handle *task_new(struct coir_vm *here, const struct coir_type *t, uint32_t function,
+                                    const uint64_t *args, struct coir_region *group)
+{
+    struct coir_handle *handle = coir_handle_new(&here->heap, t);
+
+    if (handle && coir_fiber_new(here, function, args, here->program->functions[function].slots, handle, group))
+        return handle;
+    if (handle)
+        coir_drop(&here->heap, &handle->head);
+    return NULL;
+}
+
 static enum coir_native_result spawn(struct coir_fiber *f, uint64_t *r, struct coir_region *group)
 {
     const uint64_t w = f->pc[0];
-    const struct coir_function *fn = &f->vm->program->functions[COIR_I_B(w)];
-    const struct coir_type *t = type_at(f, COIR_I_A(f->pc[1]));
-    struct coir_handle *handle;
+    struct coir_handle *handle = task_new(f->vm, type_at(f, COIR_I_A(f->pc[1])), COIR_I_B(w), &r[COIR_I_C(w)], group);
 
-    if (t->kind == COIR_TYPE_ACTOR)
-        return coir_actor_spawn(f, t, &r[COIR_I_A(w)], r[COIR_I_C(w)]);
-    handle = coir_handle_new(f->heap, t);
     if (!handle)
         return coir_trap_memory(f);
-    if (!coir_fiber_new(f->vm, COIR_I_B(w), &r[COIR_I_C(w)], fn->slots, handle, group)) {
-        coir_drop(f->heap, &handle->head);
-        return coir_trap_memory(f);
-    }
     r[COIR_I_A(w)] = coir_slot_of(handle);
+    return COIR_NATIVE_DONE;
+}
+
+static int spawn_begins(struct coir_visit *v)
+{
+    struct coir_far *far = v->far;
+    struct coir_handle *handle = task_new(far->there, far->type, far->number, far->goes, NULL);
+
+    if (!handle)
+        return -ENOMEM;
+    memset(far->goes, 0, far->there->program->functions[far->number].slots * sizeof *far->goes);
+    far->made = coir_slot_of(handle);
+    return 0;
+}
+
+static const struct coir_errand spawn_there = { spawn_begins, NULL };
+
+static enum coir_native_result spawn_far(struct coir_fiber *f, uint64_t *r, uint32_t shard)
+{
+    const uint64_t w = f->pc[0];
+    const struct coir_function *fn = &f->vm->program->functions[COIR_I_B(w)];
+    struct coir_far *far = coir_far_scratch(f);
+
+    if (!far)
+        return coir_trap_memory(f);
+    if (f->step == 0) {
+        far->type = type_at(f, COIR_I_A(f->pc[1]));
+        far->number = COIR_I_B(w);
+        far->params = fn->params;
+        far->nparams = fn->nparams;
+        far->goes = &r[COIR_I_C(w)];
+    }
+    if (coir_far_goes(f, far))
+        return coir_far_go(f, far, &spawn_there, shard);
+    if (far->said < 0)
+        return coir_far_trap(f, far);
+    r[COIR_I_A(w)] = far->made;
     return COIR_NATIVE_DONE;
 }
 
 enum coir_native_result coir_op_spawn(struct coir_fiber *f, uint64_t *r)
 {
-    return spawn(f, r, NULL);
+    const uint64_t w = f->pc[0];
+    const struct coir_type *t = type_at(f, COIR_I_A(f->pc[1]));
+    uint32_t shard = f->vm->shard;
+
+    if (t->kind == COIR_TYPE_ACTOR)
+        return coir_actor_spawn(f, t, &r[COIR_I_A(w)], &r[COIR_I_C(w)]);
+    if (COIR_I_D(w) && !f->away)
+        shard = coir_world_place(f->vm);
+    return f->away || shard != f->vm->shard ? spawn_far(f, r, shard) : spawn(f, r, NULL);
 }
 
 enum coir_native_result coir_op_gspawn(struct coir_fiber *f, uint64_t *r)

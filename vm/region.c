@@ -165,7 +165,7 @@ void coir_group_member_ended(struct coir_region *g, struct coir_fiber *member, u
     else if (trap && !(cancelled && (g->failure || member->excused)))
         fail(g, trap);
     if (!coir_list_empty(&g->waiters))
-        coir_fiber_wake(coir_container_of(g->waiters.next, struct coir_fiber, op.line));
+        coir_fiber_wake(coir_container_of(g->waiters.next, struct coir_fiber, op.waiter.link));
     if (!g->open && !g->live)
         free_region(member->heap, g);
 }

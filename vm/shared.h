@@ -10,8 +10,11 @@
 /* The last reference to a channel, a task or an actor is gone. */
 void coir_shared_end(struct coir_heap *h, struct coir_counted *c, const struct coir_type *t);
 
-/* Of an actor one is left: its fiber's. */
-void coir_actor_alone(struct coir_counted *c);
+/* A holder less of an actor. True: that was the last. */
+bool coir_actor_let_go(struct coir_heap *h, struct coir_counted *c);
+/* What was let go far from its home, and is an actor's cell that still lives: a holder less of that, here. Its address;
+ * NULL: somebody holds it still. */
+struct coir_counted *coir_actor_note_comes(struct coir_heap *h, struct coir_counted *note);
 
 /* A group, a within or a shield is left: its register is dropped. */
 void coir_region_close(struct coir_heap *h, struct coir_counted *c);

@@ -51,7 +51,7 @@ static void wake_line(struct coir_link *line)
     coir_list_init(&woken);
     coir_list_splice_back(&woken, line);
     while (!coir_list_empty(&woken))
-        coir_fiber_wake(coir_container_of(woken.next, struct coir_fiber, op.line));
+        coir_fiber_wake(coir_container_of(woken.next, struct coir_fiber, op.waiter.link));
 }
 
 bool coir_output_is_free(const struct coir_vm *here)
@@ -96,7 +96,7 @@ static void offer(struct coir_vm *here)
         }
     }
     if (!coir_list_empty(&here->lines.in))
-        coir_fiber_wake(coir_container_of(here->lines.in.next, struct coir_fiber, op.line));
+        coir_fiber_wake(coir_container_of(here->lines.in.next, struct coir_fiber, op.waiter.link));
 }
 
 int coir_input_take(struct coir_fiber *f)
@@ -137,7 +137,7 @@ void coir_streams_rung(struct coir_vm *here)
     if (in->offered == here && coir_list_empty(&here->lines.in))
         offer(here);
     else if (in->offered == here)
-        coir_fiber_wake(coir_container_of(here->lines.in.next, struct coir_fiber, op.line));
+        coir_fiber_wake(coir_container_of(here->lines.in.next, struct coir_fiber, op.waiter.link));
     coir_streams_unlock(here->streams);
 }
 

@@ -173,6 +173,7 @@ void coir_world_take_home(struct coir_vm *here)
 void coir_visitor_comes(struct coir_vm *here, struct coir_visitor *v, struct coir_task *task)
 {
     v->task = task;
+    v->outer = false;
     coir_list_push_back(&here->visitors, &v->link);
 }
 

@@ -39,6 +39,7 @@ struct coir_world {
 struct coir_visitor {
     struct coir_link link;
     struct coir_task *task;
+    bool outer;                         /* it waits for what comes from outside of the program */
 };
 
 /* Makes a machine on each of `shards` shards. 0, or -ENOMEM, and then nothing was made. */

@@ -28,7 +28,7 @@ static enum coir_native_result failed(struct coir_fiber *f, int status)
 
 /* Scratch that lies in the fiber begins where its link does, by which it parks. */
 struct printing {
-    struct coir_link line;
+    struct coir_waiter line;
     size_t done;
 };
 
@@ -123,7 +123,7 @@ static enum coir_native_result print(struct coir_fiber *f, uint64_t *r)
 /* ---- stderr ---- */
 
 struct eprint {
-    struct coir_link line;
+    struct coir_waiter line;
     struct coir_write_all op;
     size_t done;
     bool waited;
@@ -223,7 +223,7 @@ static enum coir_native_result eprint(struct coir_fiber *f, uint64_t *r)
 /* ---- reading ---- */
 
 struct input {
-    struct coir_link line;
+    struct coir_waiter line;
     struct coir_read op;
     size_t searched;
 };
