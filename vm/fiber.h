@@ -144,7 +144,8 @@ struct coir_fiber *coir_fiber_actor(struct coir_vm *vm, const struct coir_type *
 /* main's: runs the init function, then main with `args`, which is moved. NULL: no memory, and it is the caller's. */
 struct coir_fiber *coir_fiber_main(struct coir_vm *vm, uint64_t args);
 
-/* Parks at the end of a line of waiters, from which coir_fiber_wake takes it out, or a cancellation: whoever parks asks again. */
+/* Parks at the end of a line of waiters, from which coir_fiber_wake takes it out, or a cancellation: whoever parks asks
+ * again. */
 enum coir_native_result coir_park(struct coir_fiber *f, struct coir_link *line);
 void coir_fiber_wake(struct coir_fiber *f);
 /* The first of a line, whoever that is, out of it. False: nobody is in it. */

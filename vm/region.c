@@ -161,7 +161,7 @@ void coir_group_member_ended(struct coir_region *g, struct coir_fiber *member, u
     coir_list_remove(&member->member);
     g->live--;
     if (cancelled && member->stopping)
-        note_failure(g, trap);          /* who was stopped with the program takes nobody along: the others' turns come */
+        note_failure(g, trap);          /* who was stopped with the program takes nobody along: each has its turn */
     else if (trap && !(cancelled && (g->failure || member->excused)))
         fail(g, trap);
     if (!coir_list_empty(&g->waiters))
