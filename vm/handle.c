@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Task[T]: joining and cancelling. See handle.h.
+ * Task[T]: joining and cancelling. See handle.h. All of a handle but its count is touched on its home shard, where its
+ * fiber runs; who waits for it there is a fiber of that shard or a visitor for one of another.
  */
 #include "vm/handle.h"
 
