@@ -16,11 +16,9 @@
 
 enum { STEPS_A_SLICE = 2000 };
 
-static coir_declare(coir_pack);
 static coir_declare(coir_slices);
 static coir_declare(coir_stand);
 static coir_declare(coir_visit);
-static coir_declare(coir_far);
 
 /* ---- packing ---- */
 
@@ -176,29 +174,35 @@ coir_body(coir_visit, v) {
 /* ---- the fiber's side ---- */
 
 /* No memory to go: the letter has not left. */
-static void stays_home(struct coir_far *far)
+static void stays_home(struct coir_trip *t)
 {
-    far->said = coir_status(&far->visit);
-    coir_world_gets(far->here, 0);
+    t->far->said = coir_status(&t->visit);
+    coir_world_gets(t->far->here, 0);
 }
 
-coir_body(coir_far, f) {
-    f->said = 0;
-    if (!f->packed && !all_flat(f->params, f->nparams)) {
-        coir_await(f, &f->pack, coir_pack, .vm = f->here, .params = f->params, .n = f->nparams, .slots = f->goes);
-        f->said = coir_status(&f->pack);
-        f->stays = f->pack.stays;
+static void packed_here(struct coir_trip *t)
+{
+    t->far->said = coir_status(&t->pack);
+    t->far->stays = t->pack.stays;
+}
+
+coir_body(coir_trip, t) {
+    t->far->said = 0;
+    if (!t->far->packed && !all_flat(t->far->params, t->far->nparams)) {
+        coir_await(t, &t->pack, coir_pack, .vm = t->far->here, .params = t->far->params, .n = t->far->nparams,
+                   .slots = t->far->goes);
+        packed_here(t);
     }
-    if (f->said == 0) {
-        f->packed = true;
-        f->clock = coir_world_sends(f->here);
-        f->said = -EINPROGRESS;
-        coir_await_on(f, f->there->shard, &f->visit, coir_visit, .far = f);
-        if (f->said == -EINPROGRESS)
-            stays_home(f);
+    if (t->far->said == 0) {
+        t->far->packed = true;
+        t->far->clock = coir_world_sends(t->far->here);
+        t->far->said = -EINPROGRESS;
+        coir_await_on(t, t->far->there->shard, &t->visit, coir_visit, .far = t->far);
+        if (t->far->said == -EINPROGRESS)
+            stays_home(t);
         else
-            coir_world_gets(f->here, f->clock);
-        coir_heap_share(&f->here->heap);
+            coir_world_gets(t->far->here, t->far->clock);
+        coir_heap_share(&t->far->here->heap);
     }
 } coir_end
 
@@ -218,7 +222,10 @@ enum coir_native_result coir_far_go(struct coir_fiber *f, struct coir_far *far, 
 {
     f->away = true;
     f->inner = true;
-    return coir_wait_for(f, far, coir_far, .here = f->vm, .there = f->vm->world->vms[shard], .errand = errand);
+    far->here = f->vm;
+    far->there = f->vm->world->vms[shard];
+    far->errand = errand;
+    return coir_wait_for(f, &far->trip, coir_trip, .far = far);
 }
 
 enum coir_native_result coir_far_trap(struct coir_fiber *f, struct coir_far *far)

@@ -3,7 +3,7 @@
  * Far: what a fiber does to a channel, a task or an actor of another shard. Such a thing is touched on its home shard
  * only. So a visit is made there in the fiber's stead, and the fiber waits for it to come home:
  *
- *     native -> coir_far, a task here: packs what goes -> coir_visit, a task there: the errand, packs what comes
+ *     native -> coir_trip, a task here: packs what goes -> coir_visit, a task there: the errand, packs what comes
  *
  * What goes and what comes lies in the fiber's window all the time, which stands still as long as the fiber waits: who
  * touches it is the one whose turn it is. What is to be done there is an errand, which the file has that has the
@@ -61,6 +61,8 @@ struct coir_pack {
     const char *stays;
 };
 
+coir_declare(coir_pack);
+
 /* Parks until coir_stand_wake, or a cancellation. */
 struct coir_stand {
     coir_frame_void;
@@ -86,9 +88,21 @@ struct coir_visit {
     };
 };
 
-struct coir_far {
+struct coir_trip {
     coir_frame_void;
-    coir_args(struct coir_vm *here; struct coir_vm *there; const struct coir_errand *errand;);
+    coir_args(struct coir_far *far;);
+    union {
+        struct coir_pack pack;
+        struct coir_visit visit;
+    };
+};
+coir_declare(coir_trip);
+
+/* All that is known of it, beside the tasks that make it. */
+struct coir_far {
+    struct coir_vm *here, *there;
+    const struct coir_errand *errand;
+
     /* set before it goes */
     struct coir_counted *cell;          /* that it is about; NULL: something is to be made */
     const struct coir_type *type;       /* of the cell, or of what is to be made */
@@ -113,10 +127,7 @@ struct coir_far {
     uint64_t trap;                      /* a Trap, held; it is packed too */
     bool packed;
     uint64_t clock;
-    union {
-        struct coir_pack pack;
-        struct coir_visit visit;
-    };
+    struct coir_trip trip;
 };
 
 /* Whether what a slot refers to, a channel, a task or an actor, is another shard's, or the fiber comes from there: then

@@ -3,8 +3,6 @@
  * Instructions that are rare, or may take long, written as natives are: r is the frame's, f->pc the instruction,
  * f->next the one after it. See opcodes.h for what each means.
  */
-#include <coir/select.h>
-#include <coir/shard.h>
 #include <errno.h>
 
 #include "vm/chan.h"
@@ -221,89 +219,6 @@ enum coir_native_result coir_op_yield(struct coir_fiber *f, uint64_t *r)
 {
     (void)r;
     return f->step++ ? COIR_NATIVE_DONE : COIR_NATIVE_MORE;
-}
-
-/* ---- select ---- */
-
-struct selecting {
-    struct coir_select select;
-    bool timed;                         /* a time will end it, or what comes from outside */
-    struct coir_arm arms[];
-};
-
-static int64_t time_after(int64_t ns)
-{
-    int64_t at;
-
-    if (!__builtin_add_overflow(coir_now(), ns, &at))
-        return at;
-    return ns > 0 ? COIR_NEVER : 0;
-}
-
-/* False: a time will end it, or what comes from outside. */
-static bool fill_arms(struct coir_fiber *f, uint64_t *r, struct coir_arm *arms, unsigned n)
-{
-    bool inner = true;
-
-    for (unsigned i = 0; i < n; i++) {
-        const uint64_t w = f->pc[1 + i];
-        const uint64_t what = r[COIR_I_A(w)];
-        uint64_t *window = &r[COIR_I_B(w)];
-
-        switch (COIR_I_D(w)) {
-        case COIR_ARM_RECV:
-            coir_arm_recv(&arms[i], &coir_chan_at(what)->channel,
-                          coir_chan_item(type_at(f, coir_ref(what)->type), window));
-            inner &= coir_chan_is_inner(coir_chan_at(what));
-            break;
-        case COIR_ARM_SEND:
-            coir_arm_send(&arms[i], &coir_chan_at(what)->channel, window);
-            break;
-        default:
-            coir_arm_until(&arms[i], time_after((int64_t)what));
-            inner = false;
-        }
-    }
-    return inner;
-}
-
-/* The arm was taken: goes where it says. */
-static enum coir_native_result take_arm(struct coir_fiber *f, uint64_t *r, const struct coir_arm *arm, uint64_t w)
-{
-    if (COIR_I_D(w) == COIR_ARM_SEND && coir_arm_status(arm) == -EPIPE)
-        return coir_trap(f, COIR_TRAP_CLOSED, "the channel is closed");
-    if (COIR_I_D(w) == COIR_ARM_RECV)
-        coir_chan_received(type_at(f, coir_ref(r[COIR_I_A(w)])->type), &r[COIR_I_B(w)], coir_arm_received(arm));
-    f->next = f->pc + COIR_I_SC(w);
-    return COIR_NATIVE_DONE;
-}
-
-enum coir_native_result coir_op_select(struct coir_fiber *f, uint64_t *r)
-{
-    const unsigned n = COIR_I_C(*f->pc);
-    const bool now = COIR_I_D(*f->pc);
-    struct selecting *s;
-    int status;
-
-    if (!n && now)
-        return COIR_NATIVE_DONE;
-    s = coir_scratch(f, sizeof *s + (n ? n : 1) * sizeof *s->arms, NULL);
-    if (!s)
-        return coir_trap_memory(f);
-    if (f->step == 0 && !n)
-        coir_arm_off(s->arms);
-    if (f->step == 0)
-        s->timed = !fill_arms(f, r, s->arms, n);
-    status = f->step ? coir_status(&s->select) : -ECANCELED;
-    if (!f->step || (status == -ECANCELED && coir_fiber_waits_again(f))) {
-        f->inner = !s->timed;
-        return coir_wait_for(f, &s->select, coir_select, .arms = s->arms, .n = n ? n : 1, .now = now);
-    }
-    if (status == -EAGAIN)
-        return COIR_NATIVE_DONE;
-    if (status < 0)
-        return coir_trap_status(f, status, NULL);
-    return take_arm(f, r, &s->arms[s->select.result], f->pc[1 + s->select.result]);
 }
 
 /* ---- traps ---- */
