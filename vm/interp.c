@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "vm/big.h"
+#include "vm/globals.h"
 #include "vm/machine.h"
 #include "vm/scratch.h"
 

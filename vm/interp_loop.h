@@ -319,6 +319,8 @@ again:
         vm->global_set[X] = 1;
         vm->globals[X] = RA;
         RA = 0;
+        if (!coir_global_keep(vm, X))
+            goto memory;
         NEXT;
     }
 

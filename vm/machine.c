@@ -319,16 +319,6 @@ void coir_vm_init_beside(struct coir_vm *vm, const struct coir_vm *first, uint32
     coir_raise_share(vm, first);
 }
 
-void coir_vm_forget_globals(struct coir_vm *vm)
-{
-    for (uint32_t i = 0; vm->globals && vm->global_set && i < vm->program->nglobal_slots; i++) {
-        if (vm->global_set[i] && vm->program->global_layout[i].ref && vm->globals[i])
-            coir_drop(&vm->heap, coir_ref(vm->globals[i]));
-        vm->global_set[i] = 0;
-    }
-    coir_heap_bury(&vm->heap, SIZE_MAX);
-}
-
 void coir_vm_end(struct coir_vm *vm)
 {
     coir_probe_end(vm);

@@ -53,6 +53,7 @@ struct coir_vm {
     const uint64_t *main_code;          /* calls the init function, then main with r0, at r1 */
     uint64_t *globals;
     uint8_t *global_set;                /* by slot */
+    struct coir_kept *kept;             /* the cells of the globals; NULL: none, or there is one shard (globals.c) */
     uint32_t reductions;                /* a slice */
     bool by_switch;                     /* which of the two dispatches */
     bool stopping;                      /* main has returned, or a signal came: who is left is unwound */
@@ -91,8 +92,6 @@ int coir_vm_init(struct coir_vm *vm, const struct coir_program *p, size_t limit,
 /* Makes another's, which has the code, the globals and the constants of the first, and ends before that. */
 void coir_vm_init_beside(struct coir_vm *vm, const struct coir_vm *first, uint32_t shard, size_t limit);
 void coir_vm_end(struct coir_vm *vm);
-/* Drops what the globals hold, before the end. */
-void coir_vm_forget_globals(struct coir_vm *vm);
 
 /* The function a pc of the running copy lies in; NULL: of none, it is what ends a fiber. */
 const struct coir_function *coir_function_at(const struct coir_vm *vm, const uint64_t *pc, uint32_t *at);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/queue.h"
+#include "vm/globals.h"
 #include "vm/keeper.h"
 
 /* ---- made and ended ---- */
@@ -65,7 +66,7 @@ void coir_world_bury(struct coir_world *w)
 {
     bool again;
 
-    coir_vm_forget_globals(w->vms[0]);
+    coir_globals_forget(w->vms[0]);
     coir_rest_drop(&w->vms[0]->heap, &w->streams.in.rest);
     do {
         again = false;
