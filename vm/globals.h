@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The constants of modules: see globals.c.
+ * The constants of modules, which every shard may look at and hold once the init function has set them. See globals.c.
  */
 #ifndef COIR_VM_GLOBALS_H
 #define COIR_VM_GLOBALS_H

@@ -49,14 +49,25 @@ static void writer_drop(struct coir_heap *h, struct coir_counted *c)
     release(h, (struct coir_conn *)c);
 }
 
+static int conn_descriptor(const struct coir_counted *c)
+{
+    const struct coir_conn *conn = (const struct coir_conn *)c;
+
+    return conn->socket ? conn->socket->fd : -1;
+}
+
 const struct coir_resource coir_conn_resource = {
-    .name = "net.Conn", .size = sizeof(struct coir_conn), .drop = conn_drop,
+    .name = "net.Conn", .size = sizeof(struct coir_conn), .drop = conn_drop, .descriptor = conn_descriptor,
 };
+
+/* The other half may be waiting on the same socket: the shard cannot let go of it. */
+static const char half_stays[] = "a half of a connection belongs to the shard where it was split";
+
 const struct coir_resource coir_reader_resource = {
-    .name = "net.Reader", .size = sizeof(struct coir_conn), .drop = conn_drop,
+    .name = "net.Reader", .size = sizeof(struct coir_conn), .drop = conn_drop, .stays = half_stays,
 };
 const struct coir_resource coir_writer_resource = {
-    .name = "net.Writer", .size = sizeof(struct coir_conn), .drop = writer_drop,
+    .name = "net.Writer", .size = sizeof(struct coir_conn), .drop = writer_drop, .stays = half_stays,
 };
 
 enum coir_native_result coir_give_conn(struct coir_fiber *f, uint64_t *r, int fd, const struct sockaddr_storage *peer,

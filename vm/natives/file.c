@@ -16,7 +16,7 @@ enum { BYTES_A_STEP = 32, READ_AT_MOST = 262144, READ_LINES = 16384 };
 struct file {
     struct coir_counted head;
     struct coir_rest rest;
-    uint64_t path;                      /* held, for traps */
+    uint64_t path;                      /* a text of its own, for traps: the file may go to another shard */
     int fd;                             /* -1: closed */
 };
 
@@ -36,8 +36,13 @@ static void file_drop(struct coir_heap *h, struct coir_counted *c)
         coir_close_later(file->fd);
 }
 
+static int file_descriptor(const struct coir_counted *c)
+{
+    return ((const struct file *)c)->fd;
+}
+
 static const struct coir_resource file_resource = {
-    .name = "fs.File", .size = sizeof(struct file), .drop = file_drop,
+    .name = "fs.File", .size = sizeof(struct file), .drop = file_drop, .descriptor = file_descriptor,
 };
 
 static enum coir_native_result trap(struct coir_fiber *f, const struct file *file, int status)
@@ -77,14 +82,18 @@ static const struct coir_type *type_of_file(const struct coir_fiber *f)
 
 static enum coir_native_result give_file(struct coir_fiber *f, uint64_t *r, int fd)
 {
-    struct file *const file = (struct file *)coir_resource_new(f->heap, type_of_file(f));
+    const struct coir_text *const given = coir_text_at(r[0]);
+    struct coir_text *const path = coir_text_new(f->heap, given->len);
+    struct file *const file = path ? (struct file *)coir_resource_new(f->heap, type_of_file(f)) : NULL;
 
     if (!file) {
+        if (path)
+            coir_drop(f->heap, &path->head);
         coir_close_later(fd);
         return coir_trap_memory(f);
     }
-    coir_hold(coir_ref(r[0]));
-    file->path = r[0];
+    memcpy(path->bytes, given->bytes, given->len);
+    file->path = coir_slot_of(path);
     file->fd = fd;
     r[0] = coir_slot_of(file);
     return COIR_NATIVE_DONE;

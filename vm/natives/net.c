@@ -46,6 +46,7 @@ static void listener_drop(struct coir_heap *h, struct coir_counted *c)
 
 static const struct coir_resource listener_resource = {
     .name = "net.Listener", .size = sizeof(struct listener), .drop = listener_drop,
+    .stays = "a listener belongs to the shard that listens",
 };
 
 /* ---- listening ---- */
