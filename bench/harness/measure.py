@@ -32,7 +32,7 @@ class Runner:
     def __init__(self, cpu_a, cpu_b, quick):
         self.cpu_a, self.cpu_b, self.quick = cpu_a, cpu_b, quick
         self.nbd = nbd.Nbd(quick)
-        self.lang = lang.Lang(cpu_b)
+        self.lang = lang.Lang(cpu_a, cpu_b)
         self.use_strace = False     # set when the kernel's counters turned out to be closed to us
 
     def environment(self, peer, cpus):

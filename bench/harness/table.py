@@ -134,12 +134,22 @@ class Program:
     what: str
     unit: str = "ms"
     times: int = 1_000_000  # the figure is of one of so many; of ms: of the whole
-    counts: str = "cpu"     # or "memory"
+    counts: str = "cpu"     # or "memory", or "wall"
     whole: bool = False     # nothing is taken off: the start is what counts
     row: str = ""           # of peers that are no interpreters: the row of their program
+    asked: int = 0          # and the N that it is run with, over the peer's slowness there; `times` if 0
+    script: str = ""        # the name of the script, if another
+    cpus: int = 1           # 2: both cores, and two shards
+    alone: str = ""         # the row of the same on one core, whose figure over this one is LANG_GAIN
+
+    def count(self, peer):
+        """What the row of a peer's program is asked for."""
+        return (self.asked or self.times) // peer.slowness.get(f"lang-{self.name}", 1)
 
 
 LEAST_FIBERS = 1000
+LANG_GAIN = "lang-busy-gain"
+LOAD = "8 fibers that compute and send what parts came to, 150M turns in all"
 LANG_PROGRAMS = {f"lang-{program.name.replace('_', '-')}": program for program in (
     Program("start", "a line is printed: the whole run", whole=True),
     Program("fib", "fib(35): calls"),
@@ -156,11 +166,25 @@ LANG_PROGRAMS = {f"lang-{program.name.replace('_', '-')}": program for program i
     Program("parked", "resident memory of a fiber that waits on a channel, of 200,000", "B", 200_000, "memory",
             row="memory"),
     Program("ring", "a number handed on in a ring of 1,000 fibers, 5M times: a hop", "ns", 5_000_000, row="ring"),
+    Program("actor", "100 fibers call an actor: a call with its reply", "ns", 4_000_000, row="actor"),
+    Program("send", "100 fibers send to an actor, which replies to one call at the end: a message", "ns", 6_000_000,
+            row="send"),
+    Program("cross", "a round trip by two channels between two shards", "ns", 20_000, "wall", row="ping-pong",
+            asked=1_000_000, cpus=2),
+    Program("cross-bound", "the same, Go's and Erlang's two ends bound to a core each", "ns", 20_000, "wall",
+            row="cross", asked=10_000, script="cross", cpus=2),
+    Program("busy-1", LOAD + "; one shard on one core", counts="wall", row="busy", asked=150_000_000, script="busy"),
+    Program("busy-2", "the same, two shards on two cores", counts="wall", row="busy", asked=150_000_000, script="busy",
+            cpus=2, alone="lang-busy-1"),
 )}
-ROWS.update((name, Row(name, program.unit, f"language, CPU time: {program.what}"))
+LANG_KINDS = {"cpu": "language, CPU time: ", "memory": "language: ", "wall": "language, wall: "}
+ROWS.update((name, Row(name, program.unit, LANG_KINDS[program.counts] + program.what))
             for name, program in LANG_PROGRAMS.items())
-ROWS["lang-parked"] = Row("lang-parked", "B", "language: " + LANG_PROGRAMS["lang-parked"].what)
-MEASUREMENTS += tuple(Measurement(name, (name,), asked=True) for name in LANG_PROGRAMS)
+ROWS[LANG_GAIN] = Row(LANG_GAIN, "x", "language: lang-busy-1 over lang-busy-2: 2 is both cores kept busy all the time",
+                      higher_is_better=True)
+MEASUREMENTS += tuple(      # who asks for the gain needs both rows that it is made of
+    Measurement(name, (name, LANG_GAIN) if program.script == "busy" else (name,), cpus=program.cpus, asked=True)
+    for name, program in LANG_PROGRAMS.items())
 FIBERS = tuple(name for name, program in LANG_PROGRAMS.items() if program.row)
 SCRIPTS = tuple(name for name in LANG_PROGRAMS if name not in FIBERS)
 
@@ -247,12 +271,12 @@ PEERS = (
          TASKS + CROSS + ECHO + FIBERS,
          (("go", "build", "-o", "{out}/rows", "."),),
          env={"GOCACHE": "{out}/cache", "GOPATH": "{out}/path", "GOPROXY": "off", "GOMAXPROCS": "{cpus}"},
-         slowness={"": 10, "cross": 5}, package="golang-go"),
+         slowness={"": 10, "cross": 5, "lang-actor": 4}, package="golang-go"),
     Peer("erlang", "Erlang processes", (Need("/usr/bin/erlc", "erlang-base"),),
          TASKS + CROSS + ECHO + FIBERS,
          (("erlc", "-o", "{out}", "{src}/rows.erl"),),
          command=("erl", "-noshell", "+S", "{cpus}", "+P", "2000000", "-pa", "{out}", "-s", "rows", "main"),
-         slowness={"": 20, "cross": 5}, package="erlang-base"),
+         slowness={"": 20, "cross": 5, "lang-actor": 4, "lang-send": 6}, package="erlang-base"),
     c_peer("libuv", "libuv callbacks", (Need("/usr/include/uv.h", "libuv1-dev"),), ECHO,
            "echo.c", "-luv", package="libuv1-dev"),
     c_peer("epoll", "epoll by hand, no coroutines", (), ECHO, "echo.c", package="gcc"),
@@ -284,7 +308,7 @@ COIR = Peer(
           "-pthread", "-o", "{out}/rows"),
      C + ("-I", "{root}/include", "{src}/coir_echo.c", "{out}/lib/libcoir.a", "-luring", "-pthread",
           "-o", "{out}/echo")),
-    script=("{out}/lib/cli/coir", "run", "{src}/lang/NAME.coir"),
+    script=("{out}/lib/cli/coir", "run", "--shards", "{cpus}", "{src}/lang/NAME.coir"),
     make=(("{coir}", "volume", "init", "{image}", "--size", "{store}"),
           ("{coir}", "volume", "create", "{image}", "v", "--size", "{size}")),
     serve=("{coir}", "volume", "serve", "{image}", "--nbd", "unix:{socket}"))

@@ -4,10 +4,15 @@
 %% is killed. Heap options are the defaults. Rows across two cores use the undocumented {scheduler, I}
 %% option, which binds a process to one scheduler.
 -module(rows).
--export([main/1, yielder/2, parked/0, echo_back/2, pass/2]).
+-export([main/1, yielder/2, parked/0, echo_back/2, pass/2, counter/1, work/4]).
 
 -define(SEED, 42).
 -define(IDLE_MS, 5).
+-define(CLIENTS, 100).
+-define(WORKERS, 8).
+-define(PART, 250000).
+-define(BUSY_PARTS, 75).        % of each worker, in the row as it is measured
+-define(BUSY_SUM, 19689716).    % and what all then come to
 
 main([Row, N]) ->
     %% A fresh process, so that the shell's heap is not measured.
@@ -52,6 +57,30 @@ row(ring, N) ->
     First ! N,
     collect(done, 1),
     report("ring", (now_ns() - T0) / N, "ns");
+row(actor, N) ->
+    Counter = spawn(?MODULE, counter, [0]),
+    T0 = now_ns(),
+    at_once(fun() -> calls(Counter, N div ?CLIENTS, 0) end),
+    report("actor", (now_ns() - T0) / N, "ns"),
+    N = call(Counter, 0);
+row(send, N) ->
+    Counter = spawn(?MODULE, counter, [0]),
+    T0 = now_ns(),
+    at_once(fun() -> times(N div ?CLIENTS, fun() -> Counter ! {add, 1} end) end),
+    N = call(Counter, 0),
+    report("send", (now_ns() - T0) / N, "ns");
+row('ping-pong', N) ->
+    Peer = spawn(?MODULE, echo_back, [self(), N]),
+    T0 = now_ns(),
+    round_trips(Peer, N),
+    report("ping-pong", (now_ns() - T0) / N, "ns");
+row(busy, N) ->
+    Parts = N div ?WORKERS div ?PART,
+    T0 = now_ns(),
+    [spawn(?MODULE, work, [self(), K, 1, Parts]) || K <- lists:seq(0, ?WORKERS - 1)],
+    Sum = sum_results(?WORKERS * Parts, 0),
+    report("busy", (now_ns() - T0) / 1.0e6, "ms"),
+    true = Parts =/= ?BUSY_PARTS orelse Sum =:= ?BUSY_SUM;
 row(cross, N) ->
     on_scheduler(1, fun() ->
         Peer = answerer(N),
@@ -117,6 +146,42 @@ echo_back(Peer, N) -> receive X -> Peer ! X, echo_back(Peer, N - 1) end.
 
 round_trips(_, 0) -> ok;
 round_trips(Peer, N) -> Peer ! N, receive N -> round_trips(Peer, N - 1) end.
+
+%% What gen_server does, without its modules. The reference is made for the call, so the receive looks at no message that
+%% came before it.
+counter(Total) ->
+    receive
+        {From, Ref, add, N} -> From ! {Ref, Total + N}, counter(Total + N);
+        {add, N} -> counter(Total + N)
+    end.
+
+call(Counter, N) ->
+    Ref = make_ref(),
+    Counter ! {self(), Ref, add, N},
+    receive {Ref, Total} -> Total end.
+
+calls(_, 0, _) -> ok;
+calls(Counter, N, Last) ->
+    Total = call(Counter, 1),
+    true = Total > Last,
+    calls(Counter, N - 1, Total).
+
+%% Each client does it, and all are waited for; one that fails takes this process along.
+at_once(Do) ->
+    Me = self(),
+    times(?CLIENTS, fun() -> spawn_link(fun() -> Do(), Me ! done end) end),
+    collect(done, ?CLIENTS).
+
+work(_, _, I, Parts) when I > Parts -> ok;
+work(To, K, I, Parts) ->
+    To ! turns(K, I, 1),
+    work(To, K, I + 1, Parts).
+
+turns(S, _, J) when J > ?PART -> S;
+turns(S, I, J) -> turns((S * 31 + I + J) rem 65536, I, J + 1).
+
+sum_results(0, Sum) -> Sum;
+sum_results(N, Sum) -> receive S -> sum_results(N - 1, Sum + S) end.
 
 on_scheduler(I, Do) ->
     {Pid, Ref} = spawn_opt(Do, [monitor, {scheduler, I}]),

@@ -155,6 +155,117 @@ func ringRow(n int) {
 	report("ring", perNs(time.Since(t0), n), "ns")
 }
 
+type request struct {
+	add   int
+	reply chan int // nil: none is wanted
+}
+
+const clients = 100
+
+// counter is the usual goroutine that owns a state. Its mailbox has the room that coir's have.
+func counter() chan request {
+	mailbox := make(chan request, 1024)
+	go func() {
+		total := 0
+		for r := range mailbox {
+			total += r.add
+			if r.reply != nil {
+				r.reply <- total
+			}
+		}
+	}()
+	return mailbox
+}
+
+// atOnce runs one function for each client and waits for all.
+func atOnce(client func()) {
+	var all sync.WaitGroup
+	all.Add(clients)
+	for i := 0; i < clients; i++ {
+		go func() {
+			client()
+			all.Done()
+		}()
+	}
+	all.Wait()
+}
+
+// actorRow: each client has one channel for its replies, with room, so that the counter never waits for a client.
+func actorRow(n int) {
+	c := counter()
+	t0 := time.Now()
+	atOnce(func() {
+		reply, last := make(chan int, 1), 0
+		for i := 0; i < n/clients; i++ {
+			c <- request{1, reply}
+			total := <-reply
+			check(total > last, "actor")
+			last = total
+		}
+	})
+	report("actor", perNs(time.Since(t0), n), "ns")
+	reply := make(chan int, 1)
+	c <- request{0, reply}
+	check(<-reply == n, "actor")
+}
+
+func sendRow(n int) {
+	c := counter()
+	t0 := time.Now()
+	atOnce(func() {
+		for i := 0; i < n/clients; i++ {
+			c <- request{1, nil}
+		}
+	})
+	reply := make(chan int, 1)
+	c <- request{0, reply}
+	check(<-reply == n, "send")
+	report("send", perNs(time.Since(t0), n), "ns")
+}
+
+// pingPongRow leaves it to the scheduler where both ends run; crossRow does not.
+func pingPongRow(n int) {
+	there, back := make(chan int, 1), make(chan int, 1)
+	go echoBack(n, there, back)
+	t0 := time.Now()
+	for i := 0; i < n; i++ {
+		there <- i
+		check(<-back == i, "ping-pong")
+	}
+	report("ping-pong", perNs(time.Since(t0), n), "ns")
+}
+
+const (
+	workers   = 8
+	part      = 250000
+	busyParts = 75       // of each worker, in the row as it is measured
+	busySum   = 19689716 // and what all then come to
+)
+
+// busyRow: n is the turns of all workers' loops.
+func busyRow(n int) {
+	parts := n / workers / part
+	results := make(chan int, 16)
+	t0 := time.Now()
+	for k := 0; k < workers; k++ {
+		go func(k int) {
+			for i := 1; i <= parts; i++ {
+				s := k
+				for j := 1; j <= part; j++ {
+					s = (s*31 + i + j) % 65536
+				}
+				results <- s
+			}
+		}(k)
+	}
+	sum := 0
+	for i := 0; i < workers*parts; i++ {
+		sum += <-results
+	}
+	report("busy", float64(time.Since(t0).Microseconds())/1e3, "ms")
+	check(parts != busyParts || sum == busySum, "busy")
+}
+
 // answerer starts the far half of the round trips and pins both halves.
 func answerer(n int) (there, back chan int) {
 	there, back = make(chan int), make(chan int)
@@ -172,7 +283,7 @@ func crossRow(n int) {
 	t0 := time.Now()
 	for i := 0; i < n; i++ {
 		there <- i
-		<-back
+		check(<-back == i, "cross")
 	}
 	report("cross", perNs(time.Since(t0), n)/1e3, "us")
 }
@@ -257,7 +368,8 @@ func serve(port int) {
 func main() {
 	rows := map[string]func(int){
 		"switch": switchRow, "spawn": spawnRow, "channel": channelRow, "memory": memoryRow, "cross": crossRow,
-		"cross-idle": crossIdleRow, "stream": streamRow, "timers": timersRow, "ring": ringRow, "echo": serve,
+		"cross-idle": crossIdleRow, "stream": streamRow, "timers": timersRow, "ring": ringRow, "actor": actorRow,
+		"send": sendRow, "ping-pong": pingPongRow, "busy": busyRow, "echo": serve,
 	}
 	if len(os.Args) == 3 {
 		if row := rows[os.Args[1]]; row != nil {
