@@ -114,7 +114,7 @@ coir_body(bell, f) {
  * before this, too. */
 void coir_world_ring(struct coir_vm *vm)
 {
-    if ((int)vm->shard == coir_shard_id()) {
+    if (vm->world->n == 1 || (int)vm->shard == coir_shard_id()) {      /* a host's is alone, on whatever shard */
         coir_keeper_wake(vm);
         return;
     }

@@ -130,7 +130,7 @@ static void choose(struct pair *p, unsigned devices, uint64_t *random)
 
 static void pairs(unsigned devices)
 {
-    const unsigned n = getenv("COIR_TEST_LONG") ? 5000 : 100;
+    const unsigned n = getenv("COIR_TEST_LONG") ? 5000 : 40;
     uint64_t random = sim_seed(11);
     unsigned failed = 0;
     struct pair p;
