@@ -378,6 +378,7 @@ static coir_step ends(struct coir_fiber *f)
 static void trapped(struct coir_fiber *f)
 {
     coir_scratch_end(f);
+    f->deadlocked = false;
     f->inside = false;
     f->state = UNWINDS;
 }
@@ -396,12 +397,14 @@ static bool slice_over(struct coir_fiber *f)
     return false;
 }
 
-/* Does what `call` has asked for. True: `*step` is how the body returns. */
+/* Does what `call` has asked for. True: `*step` is how the body returns. That nothing could wake it is over when its
+ * wait is, however that came: the next one is another. */
 static bool answer(struct coir_fiber *f, coir_step *step)
 {
     switch (f->asked) {
     case COIR_NATIVE_DONE:
         coir_scratch_end(f);
+        f->deadlocked = false;
         f->pc = f->next;
         f->state = RUNS;
         return false;

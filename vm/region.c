@@ -109,6 +109,8 @@ void coir_region_close(struct coir_heap *h, struct coir_counted *c)
         coir_fiber_cancel(member_of(at));
     unlink_region(g);
     stand(f);
+    if (g->scope.cancelled)
+        f->task.refused = 0;            /* what that cancelled ends with it: the next one is another (refuse.c) */
     g->fiber = NULL;
     if (!g->live)
         free_region(h, g);
@@ -116,11 +118,20 @@ void coir_region_close(struct coir_heap *h, struct coir_counted *c)
 
 /* ---- what cancels ---- */
 
+/* Whoever is stopped with the program is cancelled, though a time of its own may be over too: but in its defers, whose
+ * catch arms run. */
+static bool is_stopped(const struct coir_fiber *f, const struct coir_region *g)
+{
+    while (g && g->kind != COIR_REGION_SHIELD)
+        g = g->outer;
+    return f->stopping && !g;
+}
+
 bool coir_region_expired(const struct coir_fiber *f)
 {
     for (const struct coir_region *g = f->regions; g && g->kind != COIR_REGION_SHIELD; g = g->outer) {
         if (g->scope.cancelled)
-            return g->kind == COIR_REGION_WITHIN && g->scope.expired;
+            return g->kind == COIR_REGION_WITHIN && g->scope.expired && !is_stopped(f, g);
     }
     return false;
 }
