@@ -18,6 +18,7 @@ enum { STEPS_A_SLICE = 2000 };
 
 static coir_declare(coir_slices);
 static coir_declare(coir_stand);
+static coir_declare(coir_turn_of_all);
 static coir_declare(coir_visit);
 
 /* ---- packing ---- */
@@ -180,6 +181,35 @@ static void stays_home(struct coir_trip *t)
     coir_world_gets(t->far->here, 0);
 }
 
+static void sets_out(struct coir_far *far)
+{
+    far->clock = coir_world_sends(far->here);
+    far->said = -EINPROGRESS;
+}
+
+/* Whether it has been there. */
+static bool is_back(struct coir_trip *t)
+{
+    const bool was_there = t->far->said != -EINPROGRESS;
+
+    if (was_there)
+        coir_world_gets(t->far->here, t->far->clock);
+    else
+        stays_home(t);
+    return was_there;
+}
+
+coir_step coir_turn_of_all_resume(struct coir_task *t)
+{
+    if (t->state == 0) {
+        t->state = 1;
+        coir_ready_(t);
+        return COIR_PARK_;
+    }
+    t->state = COIR_LEFT_;
+    return COIR_DONE_;
+}
+
 static void packed_here(struct coir_trip *t)
 {
     t->far->said = coir_status(&t->pack);
@@ -195,13 +225,13 @@ coir_body(coir_trip, t) {
     }
     if (t->far->said == 0) {
         t->far->packed = true;
-        t->far->clock = coir_world_sends(t->far->here);
-        t->far->said = -EINPROGRESS;
-        coir_await_on(t, t->far->there->shard, &t->visit, coir_visit, .far = t->far);
-        if (t->far->said == -EINPROGRESS)
-            stays_home(t);
-        else
-            coir_world_gets(t->far->here, t->far->clock);
+        for (;;) {
+            sets_out(t->far);
+            coir_await_on(t, t->far->there->shard, &t->visit, coir_visit, .far = t->far);
+            if (is_back(t) || !t->far->must)
+                break;
+            coir_await(t, &t->turn, coir_turn_of_all);
+        }
         coir_heap_share(&t->far->here->heap);
     }
 } coir_end

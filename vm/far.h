@@ -88,12 +88,19 @@ struct coir_visit {
     };
 };
 
+/* Everybody else has a turn, also of who is cancelled. */
+struct coir_turn_of_all {
+    coir_frame_void;
+    coir_no_args;
+};
+
 struct coir_trip {
     coir_frame_void;
     coir_args(struct coir_far *far;);
     union {
         struct coir_pack pack;
         struct coir_visit visit;
+        struct coir_turn_of_all turn;
     };
 };
 coir_declare(coir_trip);
@@ -116,6 +123,7 @@ struct coir_far {
     bool asks;                          /* a message: for a reply */
     struct coir_caller caller;          /* of a message; home's, also between two visits */
     bool left;                          /* its caller waits for nothing any more */
+    bool must;                          /* its caller is named there: it cannot stay here, and goes when it can */
     struct coir_stand *stand;           /* NULL: nobody stands there for it */
 
     /* set on the way */

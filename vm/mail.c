@@ -406,6 +406,7 @@ static enum coir_native_result far_msg(struct coir_fiber *f, uint64_t *window, u
     errand = next_errand(f, far);
     if (errand) {
         far->left = errand == &leave_there;
+        far->must = errand != &tell_there;
         return coir_far_go(f, far, errand, far->cell->aux);
     }
     if (far->said == -EHOSTDOWN)
