@@ -4,6 +4,9 @@
  * afterwards. With one shard they are cells as others. With several nobody may count them: so each is made fit to
  * cross, which leaves no cell of it held by anybody else, and then all of its cells become immortal. They are kept in
  * a list, in which they become mortal again when the program is over.
+ *
+ * Constants share cells, with others and inside: so a cell's count is, beside that it is immortal, how many of them
+ * hold it. That is what it has when it is mortal again, and when nothing else is left that refers to it.
  */
 #include "vm/globals.h"
 
@@ -23,7 +26,11 @@ static bool keep(struct coir_kept *k, uint64_t slot)
 {
     struct coir_counted *const c = coir_ref(slot);
 
-    if (!c || coir_count(c) <= 0)
+    if (!c)
+        return true;
+    if (c->count > COIR_IMMORTAL)               /* it is one of them: here it is held once more */
+        c->count++;
+    if (coir_count(c) <= 0)
         return true;
     if (k->n == k->room) {
         const size_t room = k->room ? k->room * 2 : 64;
@@ -35,7 +42,7 @@ static bool keep(struct coir_kept *k, uint64_t slot)
         k->room = room;
     }
     k->cells[k->n++] = c;
-    c->count = COIR_IMMORTAL;
+    c->count = COIR_IMMORTAL | 1;
     return true;
 }
 
@@ -107,10 +114,11 @@ bool coir_global_keep(struct coir_vm *vm, uint32_t i)
         return true;
     if (!k)
         k = vm->kept = calloc(1, sizeof *k);
-    if (!k || !own(vm, layout, &vm->globals[i]))
+    if (!k)
         return false;
+    all = own(vm, layout, &vm->globals[i]);     /* if not, the program ends, and those it holds are counted still */
     at = k->n;
-    all = keep(k, vm->globals[i]);
+    all &= keep(k, vm->globals[i]);
     for (; at < k->n; at++)
         all &= keep_inner(k, &vm->heap, k->cells[at]);
     return all;
@@ -121,7 +129,7 @@ void coir_globals_forget(struct coir_vm *vm)
     struct coir_kept *k = vm->kept;
 
     for (size_t i = 0; k && i < k->n; i++)
-        k->cells[i]->count = 1;
+        k->cells[i]->count &= ~COIR_IMMORTAL;
     if (k)
         free(k->cells);
     free(k);

@@ -62,12 +62,10 @@ int coir_world_init(struct coir_world *w, const struct coir_program *p, uint32_t
 }
 
 /* What dies on one shard may end something on another. */
-void coir_world_bury(struct coir_world *w)
+static void bury_all(struct coir_world *w)
 {
     bool again;
 
-    coir_globals_forget(w->vms[0]);
-    coir_rest_drop(&w->vms[0]->heap, &w->streams.in.rest);
     do {
         again = false;
         for (uint32_t i = 0; i < w->n; i++) {
@@ -75,6 +73,15 @@ void coir_world_bury(struct coir_world *w)
             again |= coir_heap_bury(&w->vms[i]->heap, SIZE_MAX) > 0;
         }
     } while (again);
+}
+
+/* The dead may refer to constants: they go first. */
+void coir_world_bury(struct coir_world *w)
+{
+    bury_all(w);
+    coir_globals_forget(w->vms[0]);
+    coir_rest_drop(&w->vms[0]->heap, &w->streams.in.rest);
+    bury_all(w);
 }
 
 void coir_world_end(struct coir_world *w)
