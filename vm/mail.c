@@ -421,7 +421,8 @@ enum coir_native_result coir_op_msg(struct coir_fiber *f, uint64_t *r)
     const bool asks = COIR_I_D(w);
     uint64_t *const window = &r[COIR_I_A(w)];
 
-    if (coir_is_far(f, window[0]))
+    /* of who is away the actor may be writing a reply there, between two visits */
+    if (f->away || coir_is_far(f, window[0]))
         return far_msg(f, window, number, asks);
     return near_msg(f, window, number, asks);
 }
