@@ -39,11 +39,12 @@ struct coir_caller {
     uint64_t trap;                      /* DOWN: what the actor died of, held for this; 0: it was stopped */
     void (*wake)(struct coir_caller *c);    /* tells it that it is done, or that the actor is down */
     uint8_t state;                      /* enum coir_caller_state */
-    /* of a fiber, for probe.c */
+    /* of a fiber, and its shard's, for probe.c */
     uint8_t pause;                      /* between two looks, in its pauses */
     uint32_t due;                       /* when it is looked at */
     struct coir_link asking;            /* of all such on the shard, the oldest first */
     uint64_t stamp;                     /* when it began */
+    struct coir_fiber *fiber;
 };
 
 struct coir_actor {

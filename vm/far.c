@@ -3,7 +3,7 @@
  * Visits to another shard. See far.h.
  *
  * For those who look for a deadlock (world.h) a visit is two letters, there and home. Its cancelling is a third, which
- * is not counted: as long as a fiber that is away is cancelled, its shard does not rest.
+ * is not counted: as long as a fiber that is away is cut short, its shard does not rest.
  */
 #include "vm/far.h"
 
@@ -112,12 +112,19 @@ coir_step coir_stand_resume(struct coir_task *t)
 
 /* ---- the visit ---- */
 
+static uint32_t seat_of(const struct coir_far *far)
+{
+    return (uint32_t)((uint64_t)(uintptr_t)far * 0x9E3779B97F4A7C15 >> 32) % COIR_SEATS;
+}
+
 static void arrives(struct coir_visit *v)
 {
     struct coir_far *far = v->far;
 
     coir_world_gets(far->there, far->clock);
     coir_visitor_comes(far->there, &v->visitor, &v->task);
+    coir_list_push_back(&far->there->seats[seat_of(far)], &v->seat);
+    v->waits = COIR_VISIT_PASSES;
     far->brings.type = NULL;
     far->said = far->errand->begins(v);
 }
@@ -127,6 +134,7 @@ static void waited(struct coir_visit *v, int status)
     struct coir_far *far = v->far;
 
     v->visitor.outer = false;
+    v->waits = COIR_VISIT_PASSES;
     far->said = far->errand->ends ? far->errand->ends(v, status) : status;
 }
 
@@ -167,6 +175,7 @@ coir_body(coir_visit, v) {
                    .slots = v->far->at);
         packed(v);
     }
+    coir_list_remove(&v->seat);
     coir_visitor_goes(&v->visitor);
     coir_heap_share(&v->far->there->heap);
     v->far->clock = coir_world_sends(v->far->there);
@@ -250,6 +259,8 @@ bool coir_far_goes(struct coir_fiber *f, struct coir_far *far)
 enum coir_native_result coir_far_go(struct coir_fiber *f, struct coir_far *far, const struct coir_errand *errand,
                                     uint32_t shard)
 {
+    if (!far->caller.stamp)
+        far->caller.stamp = ++f->vm->clock;
     f->away = true;
     f->inner = true;
     far->here = f->vm;
@@ -265,6 +276,26 @@ enum coir_native_result coir_far_trap(struct coir_fiber *f, struct coir_far *far
     return coir_trap_status(f, far->said, NULL);
 }
 
+const struct coir_visit *coir_far_stands(const struct coir_vm *here, const struct coir_far *far, uint64_t stamp)
+{
+    const struct coir_link *const seats = &here->seats[seat_of(far)];
+
+    for (const struct coir_link *at = seats->next; at != seats; at = at->next) {
+        const struct coir_visit *v = coir_container_of(at, const struct coir_visit, seat);
+
+        if (v->far == far && far->caller.stamp == stamp)
+            return v->waits == COIR_VISIT_STANDS && v->stand.task.abort ? v : NULL;
+    }
+    return NULL;
+}
+
+/* It will be home without what it waits for. */
+static bool is_cut(const struct coir_fiber *f)
+{
+    return f->deadlocked || coir_fiber_cancelled(f)
+        || (f->call == coir_op_msg && ((const struct coir_far *)f->scratch)->ring);
+}
+
 bool coir_far_moves(const struct coir_vm *vm)
 {
     if (vm->busy)
@@ -274,7 +305,7 @@ bool coir_far_moves(const struct coir_vm *vm)
             return true;
     }
     for (const struct coir_fiber *f = vm->newest; f; f = f->older) {
-        if (f->away && (f->deadlocked || coir_fiber_cancelled(f)))
+        if (f->away && is_cut(f))
             return true;
     }
     return false;

@@ -70,12 +70,13 @@ struct coir_stand {
 };
 void coir_stand_wake(struct coir_stand *s);
 
-enum coir_visit_waits { COIR_VISIT_STANDS, COIR_VISIT_SENDS, COIR_VISIT_RECEIVES };
+enum coir_visit_waits { COIR_VISIT_PASSES, COIR_VISIT_STANDS, COIR_VISIT_SENDS, COIR_VISIT_RECEIVES };
 
 struct coir_visit {
     coir_frame_void;
     coir_args(struct coir_far *far;);
     struct coir_visitor visitor;
+    struct coir_link seat;              /* of vm->seats */
     uint8_t waits;                      /* enum coir_visit_waits */
     union {
         struct coir_channel_send send;
@@ -124,6 +125,7 @@ struct coir_far {
     struct coir_caller caller;          /* of a message; home's, also between two visits */
     bool left;                          /* its caller waits for nothing any more */
     bool must;                          /* its caller is named there: it cannot stay here, and goes when it can */
+    uint64_t ring;                      /* the Trap of a ring it is in, held; 0: none. Home's, as is caller.stamp */
     struct coir_stand *stand;           /* NULL: nobody stands there for it */
 
     /* set on the way */
@@ -153,11 +155,15 @@ bool coir_far_goes(struct coir_fiber *f, struct coir_far *far);
 enum coir_native_result coir_far_go(struct coir_fiber *f, struct coir_far *far, const struct coir_errand *errand,
                                     uint32_t shard);
 
+/* The visit that stands on this shard for what began with that stamp; NULL: there is none. What `far` points to need
+ * not be there any more. */
+const struct coir_visit *coir_far_stands(const struct coir_vm *here, const struct coir_far *far, uint64_t stamp);
+
 /* Of a visit that came to a negative errno, the trap. */
 enum coir_native_result coir_far_trap(struct coir_fiber *f, struct coir_far *far) __attribute__((cold));
 
 /* Whether something happens on this shard that comes to its end by itself, and no fiber of it shows: a pack, a visit
- * that waits for what comes from outside, or one that is on its way home since it was cancelled. */
+ * that waits for what comes from outside, or one that is on its way home since it was cancelled or is in a ring. */
 bool coir_far_moves(const struct coir_vm *vm);
 
 #endif

@@ -81,7 +81,7 @@ struct coir_fiber {
     uint8_t deadlocked;                 /* nothing can wake it any more: what it waits for says so, once */
     uint8_t inner;                      /* what it waits for comes from another fiber, and is no time */
     uint8_t asleep;                     /* it is counted in vm->asleep */
-    uint8_t probed;                     /* probe.c has come to it */
+    uint8_t probed;                     /* ring.c has come to it */
     uint8_t away;                       /* it waits for a visit to another shard: far.h */
 
     uint64_t stamp;                     /* later than that of whoever was there before it was made */
@@ -156,6 +156,14 @@ void coir_fiber_rouse(struct coir_fiber *f);
 
 /* Tells whoever keeps the fibers that something has happened: one has ended, all sleep, cells are dead. */
 void coir_keeper_wake(struct coir_vm *vm);
+
+/* What a task waits for in the end: itself, or the innermost one it awaits. */
+static inline struct coir_task *coir_task_leaf(struct coir_task *t)
+{
+    while (t->awaiting)
+        t = t->awaiting;
+    return t;
+}
 
 /* Cancels the fiber's own scope. */
 void coir_fiber_cancel(struct coir_fiber *f);

@@ -8,7 +8,9 @@
  * is how it knows that its shard rests: all fibers are asleep, and none was resumed since it was woken. When all shards
  * rest (world.h) and fibers are left, it is a deadlock. Then the leader orders, one after the other,
  *
- *     a dump of each shard       DUMP i, which each passes on to the next, the last to the leader: DUMP 0
+ *     a look for rings           PROBE i, which each passes on to the next, the last to the leader: PROBED. Who is told
+ *                                of one moves; when all rest again it begins anew
+ *     a dump of each shard       DUMP i, likewise: DUMP 0
  *     the newest to be told      TELL i, if it is not main
  */
 #include "vm/keeper.h"
@@ -26,7 +28,7 @@
 #include "vm/world.h"
 
 enum { BURIED_A_TURN = 2000 };
-enum { NO_ORDER, DUMP = 256, TELL = 512 };  /* and a shard */
+enum { NO_ORDER, OBEYED, PROBED, DUMP = 256, TELL = 512, PROBE = 768 };     /* the last three and a shard */
 
 struct keeper {
     coir_frame_void;
@@ -111,23 +113,16 @@ static bool is_stopping(struct coir_vm *vm)
 
 /* ---- resting ---- */
 
-static struct coir_task *leaf_of(struct coir_task *t)
-{
-    while (t->awaiting)
-        t = t->awaiting;
-    return t;
-}
-
 /* Each stands where somebody would have to wake it. One that does not is in the queue: it has been woken, or has yet to
  * begin its wait. */
 static bool all_parked(const struct coir_vm *vm)
 {
     for (struct coir_fiber *f = vm->newest; f; f = f->older) {
-        if (!leaf_of(&f->task)->abort)
+        if (!coir_task_leaf(&f->task)->abort)
             return false;
     }
     for (const struct coir_link *at = vm->visitors.next; at != &vm->visitors; at = at->next) {
-        if (!leaf_of(coir_container_of(at, struct coir_visitor, link)->task)->abort)
+        if (!coir_task_leaf(coir_container_of(at, struct coir_visitor, link)->task)->abort)
             return false;
     }
     return true;
@@ -182,23 +177,52 @@ static void tell(struct coir_vm *vm, struct coir_fiber *f)
 {
     coir_world_stirs(vm);
     f->deadlocked = true;
-    leaf_of(&f->task)->abort(leaf_of(&f->task));
+    coir_task_leaf(&f->task)->abort(coir_task_leaf(&f->task));
+}
+
+static void set_order(struct coir_world *w, uint32_t what)
+{
+    __atomic_store_n(&w->order, what, __ATOMIC_SEQ_CST);
 }
 
 static void order(struct coir_world *w, uint32_t what, uint32_t shard)
 {
-    __atomic_store_n(&w->order, what == NO_ORDER ? NO_ORDER : what + shard, __ATOMIC_SEQ_CST);
-    if (what)
-        coir_world_ring(w->vms[shard]);
+    set_order(w, what + shard);
+    coir_world_ring(w->vms[shard]);
+}
+
+/* The shard has looked for rings. */
+static void probed(struct coir_vm *vm)
+{
+    struct coir_world *const w = vm->world;
+
+    if (vm->shard + 1 < w->n)
+        order(w, PROBE, vm->shard + 1);
+    else
+        order(w, PROBED, 0);
+}
+
+static void probe(struct coir_vm *vm)
+{
+    set_order(vm->world, OBEYED);
+    if (!coir_probe_all(vm, probed))
+        probed(vm);
 }
 
 /* Nothing can happen on any shard, but that somebody is told. `dumped`: all that was just printed. */
 static void break_deadlock(struct coir_vm *vm, bool dumped)
 {
     struct coir_world *const w = vm->world;
+    const uint64_t progress = coir_world_progress(w);
     struct coir_fiber *f = whom_to_tell(vm);
     struct coir_vm *other;
 
+    if (w->n > 1 && w->probed != progress) {
+        w->probed = 0;
+        w->probing = progress;
+        probe(vm);
+        return;
+    }
     if (f && f->is_main && !dumped) {
         dump(vm);
         if (w->n > 1) {
@@ -226,16 +250,28 @@ static bool obey(struct coir_vm *vm)
             order(w, DUMP, (vm->shard + 1) % w->n);
             return false;
         }
-        order(w, NO_ORDER, 0);
+        set_order(w, NO_ORDER);
         return true;
+    }
+    if (what == PROBE + vm->shard)
+        probe(vm);
+    if (what == PROBED && vm->shard == 0) {
+        w->probed = w->probing;
+        set_order(w, NO_ORDER);
     }
     if (what == TELL + vm->shard) {
         f = whom_to_tell(vm);
-        order(w, NO_ORDER, 0);
+        set_order(w, NO_ORDER);
         if (f && vm->seen.rests_at == vm->progress + 1)
             tell(vm, f);
     }
     return false;
+}
+
+/* Of several shards this one may rest while others move, often: then all are looked at when all rest. */
+static bool is_in_rings(struct coir_vm *vm)
+{
+    return vm->world->n == 1 && coir_probe_now(vm);
 }
 
 /* The shard rests. The leader is told if all do, and looks again itself. */
@@ -385,7 +421,7 @@ coir_step keeper_resume(struct coir_task *t)
         }
         if (!all_parked(vm))
             return goes_on(k);
-        if (!coir_far_moves(vm) && !coir_probe_now(vm))     /* a ring is told so, not main */
+        if (!coir_far_moves(vm) && !is_in_rings(vm))        /* a ring is told so, not main */
             rests(vm, dumped);
     }
     return is_over(vm) ? ends(k, 0) : parks(k);

@@ -288,6 +288,8 @@ static void init(struct coir_vm *vm, const struct coir_program *p, size_t limit,
     vm->reductions = 4000;
     vm->seen.top = UINT64_MAX;
     coir_list_init(&vm->visitors);
+    for (int i = 0; i < COIR_SEATS; i++)
+        coir_list_init(&vm->seats[i]);
     coir_list_init(&vm->asking);
     vm->mailbox = 1024;
     coir_list_init(&vm->lines.out);

@@ -11,7 +11,7 @@
 #include "vm/program.h"
 #include "vm/streams.h"
 
-enum { COIR_BULK = 61440 };
+enum { COIR_BULK = 61440, COIR_SEATS = 64 };
 
 /* What a call needs of a function, in 16 bytes. */
 struct coir_callee {
@@ -74,6 +74,7 @@ struct coir_vm {
     struct coir_streams *streams;       /* the world's */
     struct coir_lines lines;            /* who waits for them here */
     struct coir_link visitors;          /* what runs here for fibers of other shards */
+    struct coir_link seats[COIR_SEATS]; /* those of far.h, by whose they are */
     uint32_t busy;                      /* values that are being made fit to leave: far.h */
     struct coir_link asking;            /* fibers that wait for actors, the oldest wait first: probe.c */
     struct coir_prober *prober;         /* looks at them; NULL: nobody waits */

@@ -173,7 +173,7 @@ static enum coir_native_result goes_on(struct coir_fiber *f)
 
     if (c->state < COIR_CALLER_DONE && coir_fiber_waits_again(f))
         return waits(f);
-    coir_probe_waited(f);
+    coir_probe_waited(c);
     switch (c->state) {
     case COIR_CALLER_DONE:
         return COIR_NATIVE_DONE;
@@ -230,7 +230,7 @@ static enum coir_native_result near_msg(struct coir_fiber *f, uint64_t *window, 
         return COIR_NATIVE_DONE;
     case COIR_TOLD_WAITS:
         memset(window + 1, 0, (coir_handler_for(f->heap, a, number)->slots - COIR_ACTOR_SLOTS) * sizeof *window);
-        coir_probe_waits(f);
+        coir_probe_waits(f, c);
         return waits(f);
     case COIR_TOLD_NO_MEMORY:
         return coir_trap_memory(f);
@@ -362,8 +362,8 @@ static const struct coir_errand *next_errand(struct coir_fiber *f, struct coir_f
     if (f->step == 0)
         return &tell_there;
     if (far->said == -EINTR)
-        return coir_fiber_waits_again(f) ? &wait_there : &leave_there;
-    return far->said == -ECANCELED && !far->left && coir_fiber_waits_again(f) ? &tell_there : NULL;
+        return coir_fiber_waits_again(f) && !far->ring ? &wait_there : &leave_there;
+    return far->said == -ECANCELED && !far->left && !far->ring && coir_fiber_waits_again(f) ? &tell_there : NULL;
 }
 
 static void begin_far(struct coir_fiber *f, struct coir_far *far, uint64_t *window, uint32_t number, bool asks)
@@ -393,6 +393,20 @@ static enum coir_native_result down_far(struct coir_fiber *f, const struct coir_
     return COIR_NATIVE_TRAP;
 }
 
+/* It is in a ring, unless something has come of it after all. */
+static bool is_in_ring(struct coir_fiber *f, struct coir_far *far)
+{
+    const uint64_t trap = far->ring;
+    const bool is = trap && far->said == -ECANCELED;
+
+    far->ring = 0;
+    if (is)
+        coir_trap_again(f, trap);
+    if (trap)
+        coir_drop(f->heap, coir_ref(trap));
+    return is;
+}
+
 static enum coir_native_result far_msg(struct coir_fiber *f, uint64_t *window, uint32_t number, bool asks)
 {
     struct coir_far *far = coir_far_scratch(f);
@@ -405,10 +419,15 @@ static enum coir_native_result far_msg(struct coir_fiber *f, uint64_t *window, u
     f->away = false;
     errand = next_errand(f, far);
     if (errand) {
+        if (f->step == 0)
+            coir_probe_waits(f, &far->caller);
         far->left = errand == &leave_there;
         far->must = errand != &tell_there;
         return coir_far_go(f, far, errand, far->cell->aux);
     }
+    coir_probe_waited(&far->caller);
+    if (is_in_ring(f, far))
+        return COIR_NATIVE_TRAP;
     if (far->said == -EHOSTDOWN)
         return down_far(f, far);
     return far->said < 0 ? coir_far_trap(f, far) : COIR_NATIVE_DONE;

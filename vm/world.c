@@ -282,6 +282,15 @@ enum coir_rest_of_all coir_world_look(const struct coir_world *w)
     return live ? COIR_WORLD_STUCK : COIR_WORLD_EMPTY;
 }
 
+uint64_t coir_world_progress(const struct coir_world *w)
+{
+    uint64_t all = 0;
+
+    for (uint32_t i = 0; i < w->n; i++)
+        all += __atomic_load_n(&w->vms[i]->progress, __ATOMIC_ACQUIRE);
+    return all;
+}
+
 struct coir_vm *coir_world_untold(const struct coir_world *w)
 {
     struct coir_vm *newest = NULL;

@@ -28,6 +28,7 @@ struct coir_world {
     uint8_t stopping;                   /* atomic: main has returned, or that: each keeper is to stop who is left */
     uint8_t over;                       /* atomic: nobody is left */
     uint32_t order;                     /* atomic: of the keeper of shard 0 to another: keeper.c */
+    uint64_t probing, probed;           /* the leader's: the progress of all at a look for rings, and at the last one */
     uint32_t takes_int, takes_term;     /* atomic: times that the program takes these signals itself */
     struct stopper *stopper;            /* shard 0's, while it waits for one of them: keeper.c */
     struct coir_commons commons;        /* of their heaps, if there are several shards */
@@ -117,6 +118,9 @@ void coir_world_stirs(struct coir_vm *here);
 /* Whether all shards rest, and no letter is under way. */
 enum coir_rest_of_all { COIR_WORLD_STIRS, COIR_WORLD_STUCK, COIR_WORLD_EMPTY };
 enum coir_rest_of_all coir_world_look(const struct coir_world *w);
+
+/* What all have done, if they rest: if it is as before they have rested in between. */
+uint64_t coir_world_progress(const struct coir_world *w);
 
 /* The machine with the newest fiber that was not told; NULL: there is none. */
 struct coir_vm *coir_world_untold(const struct coir_world *w);
