@@ -91,20 +91,21 @@ static void stand_abort(struct coir_task *t)
 
 void coir_stand_wake(struct coir_stand *s)
 {
+    s->woken = true;
     if (!s->task.abort)
-        return;                         /* it has been cancelled, and finds what has happened when it runs */
+        return;                         /* it has been cancelled, or has yet to begin, and finds this when it runs */
     s->task.abort = NULL;
     coir_ready_(&s->task);
 }
 
 coir_step coir_stand_resume(struct coir_task *t)
 {
-    if (t->state == 0 && !(coir_here.cancelled && coir_cancelled_(t))) {
+    if (t->state == 0 && !((struct coir_stand *)t)->woken && !(coir_here.cancelled && coir_cancelled_(t))) {
         t->state = 1;
         t->abort = stand_abort;
         return COIR_PARK_;
     }
-    if (t->state == 0)
+    if (t->state == 0 && !((struct coir_stand *)t)->woken)
         t->status = -ECANCELED;
     t->state = COIR_LEFT_;
     return COIR_DONE_;

@@ -66,7 +66,7 @@ coir_declare(coir_pack);
 /* Parks until coir_stand_wake, or a cancellation. */
 struct coir_stand {
     coir_frame_void;
-    coir_no_args;
+    coir_args(bool woken;);             /* false */
 };
 void coir_stand_wake(struct coir_stand *s);
 
