@@ -28,11 +28,11 @@ static const struct coir_type *type_of(const struct coir_fiber *f, const struct 
     return &f->heap->types[c->type];
 }
 
-static int64_t time_after(int64_t ns)
+static int64_t time_after(int64_t now, int64_t ns)
 {
     int64_t at;
 
-    if (!__builtin_add_overflow(coir_now(), ns, &at))
+    if (!__builtin_add_overflow(now, ns, &at))
         return at;
     return ns > 0 ? COIR_NEVER : 0;
 }
@@ -82,7 +82,7 @@ static bool fill_arms(struct coir_fiber *f, uint64_t *r, struct coir_arm *arms, 
         if (COIR_I_D(w) == COIR_ARM_RECV || COIR_I_D(w) == COIR_ARM_SEND) {
             inner &= fill_arm(f, r, &arms[i], w);
         } else {
-            coir_arm_until(&arms[i], time_after((int64_t)r[COIR_I_A(w)]));
+            coir_arm_until(&arms[i], time_after(coir_now(), (int64_t)r[COIR_I_A(w)]));
             inner = false;
         }
     }
@@ -171,6 +171,7 @@ struct coir_choice {
     uint64_t *r;
     uint32_t n;                         /* arms */
     bool now;                           /* it does not wait */
+    int64_t began;                      /* from when its times count, also if it is cut for nothing, and repeated */
     int said;                           /* 0: arm `taken`; -EAGAIN: none; or why not */
     uint32_t taken, i;
     bool received, closed;              /* of that arm */
@@ -286,7 +287,7 @@ static void look_here(struct coir_choice *c)
 
 static void look_at_time(struct coir_choice *c)
 {
-    const int64_t at = time_after((int64_t)c->r[COIR_I_A(word(c, c->i))]);
+    const int64_t at = time_after(c->began, (int64_t)c->r[COIR_I_A(word(c, c->i))]);
 
     if (at <= coir_now()) {
         c->said = 0;
@@ -588,6 +589,8 @@ static enum coir_native_result select_far(struct coir_fiber *f, uint64_t *r, uns
         f->away = f->inner = true;
         for (unsigned i = 0; i < n; i++)
             f->inner &= is_chan(f->pc[1 + i]);
+        if (f->step == 0)
+            c->began = coir_now();
         c->f = f;
         c->r = r;
         c->n = n;
