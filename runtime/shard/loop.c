@@ -109,25 +109,29 @@ static struct coir_task *shuffled(struct coir_shard *s, struct coir_task *front)
     return t;
 }
 
-/* The queue is taken whole, and again when that is used up: so its front is a register. The background
- * queue has one step a turn, whatever the others do. `noted` is constant where it is called. */
+/* The queue is taken whole, and again when that is used up: so its front is a register. Every few steps the turn ends
+ * if a letter has come: steps may be long, as those of fibers that compute are, and who has sent it may be waiting. The
+ * background queue has one step a turn, whatever the others do. `noted` is constant where it is called. */
 static inline __attribute__((always_inline)) void run_ready(struct coir_shard *s, const bool noted)
 {
     struct coir_task *t, *front = s->running;
-    unsigned n = 0;
+    unsigned n = 0, end = 0;
 
-    for (; n < COIR_TURN_STEPS; n++) {
-        if (!front) {
-            front = s->ready;
-            if (!front)
-                break;
-            s->ready = NULL;
-            coir_here.ready_end = &s->ready;
+    do {
+        end += COIR_TURN_LOOK;
+        for (; n < end; n++) {
+            if (!front) {
+                front = s->ready;
+                if (!front)
+                    break;
+                s->ready = NULL;
+                coir_here.ready_end = &s->ready;
+            }
+            t = COIR_TORTURED ? shuffled(s, front) : front;
+            front = t->next;
+            step(s, t, noted);
         }
-        t = COIR_TORTURED ? shuffled(s, front) : front;
-        front = t->next;
-        step(s, t, noted);
-    }
+    } while (n == end && n < COIR_TURN_STEPS && coir_inbox_empty(&s->inbox));
     s->running = front;
     if (n > s->stats.queue_high)
         s->stats.queue_high = n;
