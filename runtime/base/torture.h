@@ -29,7 +29,7 @@
 enum {
     /* the loop */
     COIR_TURN_STEPS = COIR_USUAL_(256, 2),          /* steps before the kernel is asked again */
-    COIR_TURN_LOOK = COIR_USUAL_(8, 1),             /* steps before the inbox is, by which the other can be divided */
+    COIR_TURN_LOOK = COIR_USUAL_(8, 2),             /* steps before the inbox is, by which the other can be divided */
     COIR_STEP_AWAITS = COIR_USUAL_(128, 1),         /* awaits a step may do before it goes to the tail */
     COIR_SPIN_FIRST = COIR_USUAL_(20000, 1),        /* ns a shard looks for letters before it sleeps, adapted ... */
     COIR_SPIN_MIN = COIR_USUAL_(1000, 1),           /* ... from here ... */

@@ -108,6 +108,8 @@ coir_body(leaf, f) {
     coir_try(f, &f->sleep, coir_sleep, .ns = 1000 * COIR_S);
 } coir_end
 
+static int grown;                       /* branches, of one shard at a time */
+
 struct branch {
     coir_frame_void;
     coir_args(int n;);
@@ -120,6 +122,7 @@ coir_body(branch, f) {
     coir_group_open(f, &f->group);
     for (int i = 0; i < f->n; i++)
         coir_spawn(&f->group, coir_new(leaf));
+    grown++;
     coir_try(f, &f->wait, coir_group_wait, .group = &f->group);
 } coir_end
 
@@ -220,13 +223,17 @@ struct slow_forest {
     coir_no_args;
     struct coir_group group;
     struct coir_group_wait wait;
+    struct coir_pass pass;
     struct host host;
 };
 static coir_declare(slow_forest);
 
 coir_body(slow_forest, f) {
     coir_group_open(f, &f->group);
+    grown = 0;
     coir_spawn(&f->group, coir_new(branch, .n = SLICES * COIR_CENSUS_SLICE / 2));
+    while (!grown)                      /* else a client may come before it has begun */
+        coir_try(f, &f->pass, coir_pass);
     coir_spawn(&f->group, coir_new(slow, .over = &enough));
     coir_try(f, &f->host, host, .client = client_of_slow);
     coir_finally(f) {
