@@ -171,7 +171,7 @@ static struct coir_far *far_of(struct coir_fiber *f, const uint64_t *r)
     return far;
 }
 
-static enum coir_native_result trap_closed(struct coir_fiber *f)
+enum coir_native_result coir_trap_closed(struct coir_fiber *f)
 {
     return coir_trap(f, COIR_TRAP_CLOSED, "the channel is closed");
 }
@@ -190,7 +190,7 @@ static enum coir_native_result far_send(struct coir_fiber *f, uint64_t *r)
     if (coir_far_goes(f, far))
         return coir_far_go(f, far, &send_there, far->cell->aux);
     if (far->said == -EPIPE)
-        return trap_closed(f);
+        return coir_trap_closed(f);
     return far->said < 0 ? coir_far_trap(f, far) : COIR_NATIVE_DONE;
 }
 
@@ -242,7 +242,7 @@ static enum coir_native_result chan_send(struct coir_fiber *f, uint64_t *r)
         return coir_wait_for(f, &f->op.send, coir_channel_send, .channel = &c->channel, .item = r + 1);
     }
     if (status == -EPIPE)
-        return trap_closed(f);
+        return coir_trap_closed(f);
     return status == 0 ? COIR_NATIVE_DONE : coir_trap_status(f, status, NULL);
 }
 

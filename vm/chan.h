@@ -38,6 +38,9 @@ static inline bool coir_chan_is_inner(const struct coir_chan *c)
 uint64_t *coir_chan_item(const struct coir_type *chan, uint64_t *r);
 void coir_chan_received(const struct coir_type *chan, uint64_t *r, bool received);
 
+/* Closed: what was to be sent is the fiber's still. */
+enum coir_native_result coir_trap_closed(struct coir_fiber *f) __attribute__((cold));
+
 extern const struct coir_natives coir_chan_natives;
 
 #endif

@@ -71,6 +71,17 @@ coir_body(coir_pack, p) {
     p->task.status = (int16_t)p->result_;
 } coir_end
 
+int coir_packed_for_home(struct coir_pack *p)
+{
+    const int status = coir_status(p);
+
+    if (status < 0) {
+        coir_drop_value(&p->vm->heap, p->params->type, p->slots);
+        memset(p->slots, 0, p->params->type->slots * sizeof *p->slots);
+    }
+    return status;
+}
+
 static bool all_flat(const struct coir_param *params, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -139,18 +150,14 @@ static void waited(struct coir_visit *v, int status)
     far->said = far->errand->ends ? far->errand->ends(v, status) : status;
 }
 
-/* What it was to bring cannot leave: it is dropped here. */
 static void packed(struct coir_visit *v)
 {
-    struct coir_far *far = v->far;
-    const int status = coir_status(&v->pack);
+    const int status = coir_packed_for_home(&v->pack);
 
-    if (status == 0)
-        return;
-    far->said = status;
-    far->stays = v->pack.stays;
-    coir_drop_value(&far->there->heap, far->brings.type, far->at);
-    memset(far->at, 0, far->brings.type->slots * sizeof *far->at);
+    if (status < 0) {
+        v->far->said = status;
+        v->far->stays = v->pack.stays;
+    }
 }
 
 static struct coir_channel *channel_of(const struct coir_visit *v)

@@ -167,14 +167,17 @@ static enum coir_native_result far_join(struct coir_fiber *f, uint64_t *r)
     return COIR_NATIVE_TRAP;
 }
 
+static void cancel(struct coir_handle *t)
+{
+    if (!t->fiber)
+        return;
+    t->fiber->excused = true;
+    coir_fiber_cancel(t->fiber);
+}
+
 static int cancel_begins(struct coir_visit *v)
 {
-    struct coir_handle *t = (struct coir_handle *)v->far->cell;
-
-    if (t->fiber) {
-        t->fiber->excused = true;
-        coir_fiber_cancel(t->fiber);
-    }
+    cancel((struct coir_handle *)v->far->cell);
     return 0;
 }
 
@@ -223,10 +226,7 @@ static enum coir_native_result task_cancel(struct coir_fiber *f, uint64_t *r)
 
     if (coir_is_far(f, r[0]))
         return far_cancel(f, r);
-    if (t->fiber) {
-        t->fiber->excused = true;
-        coir_fiber_cancel(t->fiber);
-    }
+    cancel(t);
     return COIR_NATIVE_DONE;
 }
 

@@ -37,11 +37,6 @@ static int64_t time_after(int64_t now, int64_t ns)
     return ns > 0 ? COIR_NEVER : 0;
 }
 
-static enum coir_native_result trap_closed(struct coir_fiber *f)
-{
-    return coir_trap(f, COIR_TRAP_CLOSED, "the channel is closed");
-}
-
 /* Goes on where the arm of this word says. */
 static enum coir_native_result goes_to(struct coir_fiber *f, uint64_t w)
 {
@@ -93,7 +88,7 @@ static bool fill_arms(struct coir_fiber *f, uint64_t *r, struct coir_arm *arms, 
 static enum coir_native_result take_arm(struct coir_fiber *f, uint64_t *r, const struct coir_arm *arm, uint64_t w)
 {
     if (COIR_I_D(w) == COIR_ARM_SEND && coir_arm_status(arm) == -EPIPE)
-        return trap_closed(f);
+        return coir_trap_closed(f);
     if (COIR_I_D(w) == COIR_ARM_RECV)
         coir_chan_received(type_of(f, coir_ref(r[COIR_I_A(w)])), &r[COIR_I_B(w)], coir_arm_received(arm));
     return goes_to(f, w);
@@ -386,17 +381,15 @@ static void served(struct part *p)
     }
 }
 
-/* As of coir_visit. */
 static void packed(struct part *p)
 {
     struct coir_choice *c = p->choice;
+    const int status = coir_packed_for_home(&p->here.visit.pack);
 
-    if (coir_status(&p->here.visit.pack) == 0)
-        return;
-    c->said = coir_status(&p->here.visit.pack);
-    c->stays = p->here.visit.pack.stays;
-    coir_drop_value(&p->there->heap, c->brings.type, c->at);
-    memset(c->at, 0, c->brings.type->slots * sizeof *c->at);
+    if (status < 0) {
+        c->said = status;
+        c->stays = p->here.visit.pack.stays;
+    }
 }
 
 static void arrives(struct part_there *v)
@@ -572,7 +565,7 @@ static enum coir_native_result take_choice(struct coir_fiber *f, uint64_t *r, co
     const uint64_t w = f->pc[1 + c->taken];
 
     if (COIR_I_D(w) == COIR_ARM_SEND && c->closed)
-        return trap_closed(f);
+        return coir_trap_closed(f);
     if (COIR_I_D(w) == COIR_ARM_RECV)
         coir_chan_received(type_of(f, coir_ref(r[COIR_I_A(w)])), &r[COIR_I_B(w)], c->received);
     return goes_to(f, w);

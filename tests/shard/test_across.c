@@ -7,6 +7,8 @@
 
 #include <sched.h>
 
+#include "runtime/base/torture.h"
+
 enum { SHARDS = 3, ROUNDS = SANITIZED ? 200 : 2000 };
 
 static int add(int *to)
@@ -541,6 +543,70 @@ static void syncing(const struct coir_options *o)
     NOTE("%d calls", all);
 }
 
+/* ---- letters among many steps ---- */
+
+enum { PASSERS = 40, LETTERS = 60 };
+
+static long passed;                     /* steps of passers, of one shard */
+static bool arrived;
+
+struct passer {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_pass pass;
+};
+static coir_declare(passer);
+
+coir_body(passer, f) {
+    for (;;) {
+        coir_try(f, &f->pass, coir_pass);
+        passed++;
+    }
+} coir_end
+
+struct arrives {
+    coir_frame_void;
+    coir_no_args;
+};
+static coir_declare(arrives);
+
+coir_body(arrives, f) {
+    arrived = true;
+} coir_end
+
+struct letters {
+    coir_frame_void;
+    coir_no_args;
+    struct coir_group group;
+    struct coir_group_wait wait;
+    struct coir_pass pass;
+    long before, longest;
+    int i;
+};
+static coir_declare(letters);
+
+/* A turn has many steps, but a letter does not wait for all of them: its task comes behind those that are ready. */
+coir_body(letters, f) {
+    f->longest = 0;
+    coir_group_open(f, &f->group);
+    for (f->i = 0; f->i < PASSERS; f->i++)
+        coir_spawn(&f->group, coir_new(passer));
+    for (f->i = 0; f->i < LETTERS; f->i++) {
+        arrived = false;
+        f->before = passed;
+        coir_spawn_on(0, coir_new(arrives));
+        while (!arrived)
+            coir_try(f, &f->pass, coir_pass);
+        f->longest = passed - f->before > f->longest ? passed - f->before : f->longest;
+    }
+    if (COIR_TURN_STEPS > COIR_TURN_LOOK)           /* else tasks come in any order */
+        OK(f->longest <= 2 * PASSERS + COIR_TURN_LOOK, "%d letters: the latest came after %ld steps", LETTERS, f->longest);
+    coir_finally(f) {
+        coir_group_cancel(&f->group);
+        coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
+    }
+} coir_end
+
 int main(void)
 {
     const struct coir_options pinned = { .shards = SHARDS }, unpinned = { .shards = SHARDS,
@@ -551,6 +617,7 @@ int main(void)
     EQ(coir_run(&pinned, coir_new(homes)), 0, "children on other shards");
     EQ(coir_run(&unpinned, coir_new(homes)), 0, "on threads that are not pinned");
     EQ(coir_run(&pinned, coir_new(cancels)), 0, "cancelling them");
+    EQ(coir_run(NULL, coir_new(letters)), 0, "letters among many steps");
     EQ(coir_run(&pinned, coir_new(race)), 0, "racing");
     if (getenv("COIR_TEST_LONG"))
         EQ(coir_run(&pinned, coir_new(late_scope)), 0, "a long finally");
