@@ -62,7 +62,7 @@ struct coir_pack {
 };
 
 coir_declare(coir_pack);
-/* One of one value, which is on its way home, has ended. Its status; a value that cannot leave is dropped where it is. */
+/* One of one value, on its way home, has ended. Its status; a value that cannot leave is dropped where it is. */
 int coir_packed_for_home(struct coir_pack *p);
 
 /* Parks until coir_stand_wake, or a cancellation. */

@@ -600,7 +600,8 @@ coir_body(letters, f) {
         f->longest = passed - f->before > f->longest ? passed - f->before : f->longest;
     }
     if (COIR_TURN_STEPS > COIR_TURN_LOOK)           /* else tasks come in any order */
-        OK(f->longest <= 2 * PASSERS + COIR_TURN_LOOK, "%d letters: the latest came after %ld steps", LETTERS, f->longest);
+        OK(f->longest <= 2 * PASSERS + COIR_TURN_LOOK, "%d letters: the latest came after %ld steps", LETTERS,
+           f->longest);
     coir_finally(f) {
         coir_group_cancel(&f->group);
         coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
