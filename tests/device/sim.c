@@ -516,3 +516,10 @@ uint64_t sim_seed(uint64_t usual)
 
     return given && *given ? strtoull(given, NULL, 0) : usual;
 }
+
+unsigned sim_stride(void)
+{
+    const char *const sanitizer = getenv("COIR_SANITIZE");
+
+    return sanitizer && strcmp(sanitizer, "none") != 0 && !getenv("COIR_TEST_LONG") ? 7 : 1;
+}

@@ -143,4 +143,8 @@ static inline uint64_t sim_below(uint64_t *state, uint64_t n)
 /* The seed of a test: COIR_SIM_SEED, or else `usual`. Tests print it. */
 uint64_t sim_seed(uint64_t usual);
 
+/* Of many attempts alike, in order, how far it is from one that is made to the next: 1; more under a sanitizer, where
+ * an opening costs ten times as much and some say as much of memory, unless COIR_TEST_LONG is set. */
+unsigned sim_stride(void);
+
 #endif

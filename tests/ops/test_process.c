@@ -421,6 +421,7 @@ coir_body(scarce, f) {
 int main(int argc, char **argv)
 {
     child_begin(argc, argv);
+    WITHOUT_CHANCE("whole");           /* it says how many bytes there are at once */
     scratch_begin();
     make_file("plain", 'x', 3);
     make_file("text", 'x', 3);

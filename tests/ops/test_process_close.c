@@ -149,6 +149,7 @@ static void order_of_closing(bool group)
 int main(int argc, char **argv)
 {
     child_begin(argc, argv);
+    WITHOUT_CHANCE("whole");           /* it says how many bytes there are at once */
     CLEAN(closes);
     order_of_closing(false);
     order_of_closing(true);

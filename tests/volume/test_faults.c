@@ -87,7 +87,7 @@ static void every_call(unsigned devices, const struct fault *fault)
     char name[100];
 
     wrong = 0;
-    for (;; a.n++) {
+    for (;; a.n += sim_stride()) {
         snprintf(name, sizeof name, "%s, call %llu", fault->name, (unsigned long long)a.n);
         if (!run_store(devices, a.n, arm_nth, &a, name, fault->calls == SIM_SYNC))
             break;

@@ -241,7 +241,7 @@ static void cut_make(void)
     unsigned none = 0, old = 0, whole = 0;
 
     EQ(coir_run(NULL, coir_new(make_twice, .s = s, .first = &first)), 0, "a store over another one");
-    for (size_t event = 0; event <= sim_events(s->w); event++)
+    for (size_t event = 0; event <= sim_events(s->w); event += sim_stride())
         for (unsigned how = 0; how < SIM_KEEPS * 3; how++) {
             struct sim *const w = sim_cut(s->w, event, (enum sim_keep)(how / 3), how % 3 + event);
             int status = 1;
@@ -260,7 +260,8 @@ static void cut_make(void)
             if (event >= sim_events(s->w) && status != 0)
                 OK(false, "when init was over there was no store");
         }
-    OK(none > 50 && old > 10 && whole > 10, "%u cuts left none, %u the old one, %u a whole one", none, old, whole);
+    OK(none > 50 / sim_stride() && old > 10 / sim_stride() && whole > 10 / sim_stride(),
+       "%u cuts left none, %u the old one, %u a whole one", none, old, whole);
     store_free(s);
 }
 
@@ -299,7 +300,8 @@ static void cut_commits(void)
 
     EQ(coir_run(NULL, coir_new(commits, .s = s, .over = over)), 0, "%d commits", COMMITS);
     for (unsigned done = 0; done < COMMITS; done++)
-        for (size_t event = over[done]; event <= (done + 1 < COMMITS ? over[done + 1] - 1 : over[done]); event++)
+        for (size_t event = over[done]; event <= (done + 1 < COMMITS ? over[done + 1] - 1 : over[done]);
+             event += sim_stride())
             for (unsigned how = 0; how < SIM_KEEPS * 8; how++) {
                 struct sim *const w = sim_cut(s->w, event, (enum sim_keep)(how / 8), how % 8);
                 int status = 1;
@@ -312,7 +314,8 @@ static void cut_commits(void)
                        sim_keep_name((enum sim_keep)(how / 8)), status, (int)lsn, done);
                 seen[lsn == done ? 0 : 1]++;
             }
-    OK(seen[0] > 20 && seen[1] > 20, "%u cuts left the old one, %u the new one", seen[0], seen[1]);
+    OK(seen[0] > 20 / sim_stride() && seen[1] > 20 / sim_stride(), "%u cuts left the old one, %u the new one",
+       seen[0], seen[1]);
     store_free(s);
 }
 

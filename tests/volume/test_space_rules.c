@@ -11,7 +11,6 @@
 #include "device/checksum.h"
 #include "device/rules.h"
 
-#include <malloc.h>
 
 enum { IDS = 16, ROOM = 40, CHECKPOINTS = 10, WRITERS = 3, FILES = 12, GROWS = FILES - 1 };
 
@@ -495,8 +494,6 @@ int main(void)
     unsigned tried = 0;
 
     setenv("COIR_TIME", "virtual", 1);
-    mallopt(M_MMAP_THRESHOLD, 64 << 20);        /* thousands of openings: their memory is the same memory */
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
     NOTE("COIR_SIM_SEED=%llu", (unsigned long long)seed);
     EQ(history(seed, &tried), 0, "nothing is lost, and no read sees what it should not");
     OK(tried > 500, "in %u cuts", tried);
