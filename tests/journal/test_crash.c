@@ -30,7 +30,8 @@ static void failing(uint64_t seed, unsigned calls, int err, const char *name)
     for (n = 1; found.came && !status; n += sim_stride())
         status = coir_run(NULL, coir_new(matrix, .seed = seed, .found = &found, .calls = calls, .fail = n, .err = err,
                                          .step = 61));
-    EQ(status, 0, "%s: the first to the %llu-th, and nobody waits for ever", name, (unsigned long long)n - 1 - sim_stride());
+    EQ(status, 0, "%s: the first to the %llu-th, and nobody waits for ever", name,
+       (unsigned long long)n - 1 - sim_stride());
     EQ(found.wrong, 0, "of %zu cuts nothing is wrong: %s", found.cuts, found.what);
     OK(n > 20 && found.promises > 100 / sim_stride(), "%zu promises were made", found.promises);
 }
