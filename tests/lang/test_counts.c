@@ -16,9 +16,11 @@
 enum { TURNS = 1000 };
 
 /* The program, with the number of its turns before it. */
-static struct coir_vm_report run(const char *name, const char *text, int n)
+static struct coir_vm_report run(const char *name, const char *text, int n, uint32_t shards)
 {
-    static const struct coir_vm_options options = { .natives = coir_standard_natives, .dispatch = "labels" };
+    const struct coir_vm_options options = {
+        .natives = coir_standard_natives, .dispatch = "labels", .shards = shards
+    };
     struct coir_vm_report report = { .lives = 1 };
     struct coir_budget memory = { 0 };
     struct coir_compilation c;
@@ -40,9 +42,10 @@ static struct coir_vm_report run(const char *name, const char *text, int n)
 }
 
 /* What one turn costs: cells copied, and memory taken. `most`: allocations that may come with growing. */
-static void costs(const char *name, const char *text, uint64_t copies, uint64_t allocations, uint64_t most)
+static void costs_on(uint32_t shards, const char *name, const char *text, uint64_t copies, uint64_t allocations,
+                     uint64_t most)
 {
-    const struct coir_vm_report once = run(name, text, TURNS), twice = run(name, text, 2 * TURNS);
+    const struct coir_vm_report once = run(name, text, TURNS, shards), twice = run(name, text, 2 * TURNS, shards);
     const uint64_t taken = twice.allocations - once.allocations;
 
     EQ(twice.copies - once.copies, copies * TURNS, "%s: %d copies a turn", name, (int)copies);
@@ -51,6 +54,11 @@ static void costs(const char *name, const char *text, uint64_t copies, uint64_t 
     else
         OK(taken >= allocations * TURNS && taken <= allocations * TURNS + most,
            "%s: %d allocations a turn: %d in %d turns", name, (int)allocations, (int)taken, TURNS);
+}
+
+static void costs(const char *name, const char *text, uint64_t copies, uint64_t allocations, uint64_t most)
+{
+    costs_on(1, name, text, copies, allocations, most);
 }
 
 /* ---- what nobody shares is changed where it stands ---- */
@@ -125,10 +133,36 @@ static void shared(void)
           "fn main() { var xs = [1, 2]\n for i in 0..turns { for x in xs { xs[0] = x } } }", 1, 2, 0);
 }
 
+/* ---- what goes to another shard takes what a visit needs, and is not copied when nobody shares it ---- */
+
+static void far(void)
+{
+    static const char actor[] = "actor A { n: Int = 0, kept: List[Int] = []\n"
+                                "on add(k: Int) -> Int { n += k; return n }\n"
+                                "on keep(xs: List[Int]) { kept = xs }\n"
+                                "on take() -> List[Int] { return kept } }\n";
+    char text[1024];
+
+    snprintf(text, sizeof text, "%sfn main() { let a = spawn A{}\n for i in 0..turns { a.add(i) } }", actor);
+    costs("calls of an actor: the message", text, 0, 1, 0);
+    snprintf(text, sizeof text, "%sfn main() { let a = spawn A{}\n let b = spawn A{}\n"
+             "for i in 0..turns { a.add(i); b.add(i) } }", actor);
+    costs_on(2, "calls of an actor here and of one there: a message each, and the visit", text, 0, 3, 0);
+    snprintf(text, sizeof text, "%sfn main() { let a = spawn A{}\n let b = spawn A{}\n"
+             "for i in 0..turns { a.keep([i]); b.keep([i]) } }", actor);
+    costs_on(2, "lists for both: two each, and what the pack has seen", text, 0, 8, 0);
+    costs_on(2, "items for a fiber here and for one there: the visit",
+             "fn take(c: Chan[Int]) -> Int { var n = 0\n for x in c { n += x }\n return n }\n"
+             "fn main() { let c = chan[Int](8)\n let d = chan[Int](8)\n"
+             "let t = spawn on any take(c)\n let u = spawn on any take(d)\n"
+             "for i in 0..turns { c.send(i); d.send(i) }\n c.close(); d.close(); t.join(); u.join() }", 0, 1, 0);
+}
+
 int main(void)
 {
     unshared();
     lent();
     shared();
+    far();
     return DONE();
 }
