@@ -313,7 +313,7 @@ coir_body(storm, f) {
 
 struct lets_go {
     coir_frame_void;
-    coir_no_args;
+    coir_args(const bool *over;);
     int fd;
     struct coir_sleep sleep;
 };
@@ -321,13 +321,15 @@ static coir_declare(lets_go);
 coir_body(lets_go, f) {
     coir_await(f, &f->sleep, coir_sleep, .ns = 20 * COIR_MS);
     f->fd = open_other_end();
-    coir_await(f, &f->sleep, coir_sleep, .ns = 20 * COIR_MS);
+    while (!*f->over)
+        coir_await(f, &f->sleep, coir_sleep, .ns = COIR_MS);
     close(f->fd);
 } coir_end
 
 struct siblings {
     coir_frame_void;
     coir_no_args;
+    bool over;
     struct coir_task *kids[2];
     struct coir_combine race;
     struct coir_open open;
@@ -338,10 +340,12 @@ struct siblings {
 static coir_declare(siblings);
 coir_body(siblings, f) {
     coir_group_open(f, &f->group);
-    coir_spawn(&f->group, coir_new(lets_go));
+    f->over = false;
+    coir_spawn(&f->group, coir_new(lets_go, .over = &f->over));
     f->kids[0] = coir_make(&f->open, coir_open, .path = "fifo", .flags = O_RDONLY);
     f->kids[1] = coir_make(&f->sleep, coir_sleep, .ns = 2 * COIR_MS);
     coir_race(f, &f->race, f->kids, 2);
+    f->over = true;
     EQ(f->race.result, 1, "the sleep is first");
     OK(coir_status(&f->open) == 0 || coir_status(&f->open) == -ECANCELED, "the loser has ended, one way or the other");
     EQ(f->open.result >= 0, coir_status(&f->open) == 0, "with a descriptor if it succeeded");

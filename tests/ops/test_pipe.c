@@ -304,7 +304,7 @@ struct splicer {
 static coir_declare(splicer);
 coir_body(splicer, f) {
     *f->status = 1;
-    coir_within(f, &f->scope, coir_now() + 100 * COIR_MS, &f->splice, coir_splice, .fd_in = f->in, .off_in = -1,
+    coir_within(f, &f->scope, coir_now() + 30 * COIR_S, &f->splice, coir_splice, .fd_in = f->in, .off_in = -1,
                 .fd_out = f->out, .off_out = -1, .len = 6);
     *f->status = coir_status(&f->splice);
 } coir_end

@@ -75,7 +75,7 @@ static struct coir_task *handler(int fd, void *arg)
 
 /* Waits for what comes about on other shards, at most 5 s: what is checked after it says whether it did. */
 #define UNTIL(f, cond) \
-    for ((f)->i = 0; (f)->i < 5000 && !(cond); (f)->i++) \
+    for ((f)->i = 0; (f)->i < 50000 && !(cond); (f)->i++) \
         coir_await(f, &(f)->sleep, coir_sleep, .ns = COIR_MS)
 
 #define AT(counter) __atomic_load_n(&(counter), __ATOMIC_RELAXED)
@@ -597,7 +597,7 @@ int main(void)
     run("limits", 1, coir_new(limits));
     run("no grace", 1, coir_new(graces));
     run("grace", 1, coir_new(graces, .grace = 60 * COIR_MS));
-    run("grace that is used", 1, coir_new(graces, .grace = 5 * COIR_S, .finishes = true));
+    run("grace that is used", 1, coir_new(graces, .grace = 60 * COIR_S, .finishes = true));
     for (unsigned n = 1; n <= 3; n += 2)
         run("stops", n, coir_new(stops));
     for (unsigned n = 2; n <= 4; n += 2) {

@@ -225,7 +225,7 @@ struct fetches {
 static coir_declare(fetches);
 
 coir_body(fetches, f) {
-    coir_try(f, &f->sleep, coir_sleep, .ns = COIR_S);           /* here: fetches */
+    coir_try(f, &f->sleep, coir_sleep, .ns = 10 * COIR_S);      /* here: fetches */
 } coir_end
 
 struct fans_out {

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -244,7 +245,16 @@ coir_body(restless, f) {
         coir_try(f, &f->sleep, coir_sleep, .ns = 2 * COIR_MS);
 } coir_end
 
-/* Says that it has begun, when a second task has too. `how`: what it then does. */
+/* Whether so many bytes of the trace are, if there is to be one: what is put is written 50 times a second. */
+static bool is_written(off_t size)
+{
+    const char *const trace = getenv("COIR_TRACE");
+    struct stat now;
+
+    return !trace || (stat(trace, &now) == 0 && now.st_size >= size);
+}
+
+/* Says that it has begun, when a second task has too, and some of that is in the trace. `how`: what it then does. */
 struct forever {
     coir_frame_void;
     coir_args(const char *how;);
@@ -256,7 +266,9 @@ static coir_declare(forever);
 coir_body(forever, f) {
     coir_detach(coir_new(coir_stop_on_signal));
     coir_detach(coir_new(restless));
-    coir_try(f, &f->sleep, coir_sleep, .ns = 200 * COIR_MS);
+    do
+        coir_try(f, &f->sleep, coir_sleep, .ns = 20 * COIR_MS);
+    while (!is_written(8192));
     printf("ready\n");
     fflush(stdout);
     if (!strcmp(f->how, "abort"))

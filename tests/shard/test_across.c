@@ -21,11 +21,11 @@ static int of(int *from)
     return __atomic_load_n(from, __ATOMIC_RELAXED);
 }
 
-static int begun, ended, cancelled, wrong;
+static int begun, cleaning, ended, cancelled, wrong;
 
 static void forget(void)
 {
-    begun = ended = cancelled = wrong = 0;
+    begun = cleaning = ended = cancelled = wrong = 0;
 }
 
 /* Runs on `shard`, takes `ns`, `cleanup` more in its finally. Its result: the shard it ran on. */
@@ -48,6 +48,7 @@ coir_body(there, f) {
         coir_fail(f, f->fails);
     coir_return(f, coir_shard_id() + 100);
     coir_finally(f) {
+        add(&cleaning);
         coir_await(f, &f->sleep, coir_sleep, .ns = f->cleanup);
         if (coir_shard_id() != f->shard)
             add(&wrong);
@@ -102,6 +103,20 @@ coir_body(goes, f) {
     coir_return(f, f->there.result);
 } coir_end
 
+/* Cancels a scope when somebody cleans up. */
+struct interrupts {
+    coir_frame_void;
+    coir_args(struct coir_scope *scope; int before;);
+    struct coir_pass pass;
+};
+static coir_declare(interrupts);
+
+coir_body(interrupts, f) {
+    while (of(&cleaning) == f->before)
+        coir_await(f, &f->pass, coir_pass);
+    coir_scope_cancel(f->scope);
+} coir_end
+
 struct cancels {
     coir_frame_void;
     coir_no_args;
@@ -109,6 +124,8 @@ struct cancels {
     int64_t began;
     struct goes goes;
     struct coir_scope scope;
+    struct coir_group group;
+    struct coir_group_wait wait;
 };
 static coir_declare(cancels);
 
@@ -121,10 +138,12 @@ coir_body(cancels, f) {
     coir_within(f, &f->scope, coir_now() + 20 * COIR_MS, &f->goes, goes, .shard = 1, .ns = 3600 * COIR_S);
     EQ(coir_status(&f->goes), -ETIMEDOUT, "cancelled while it was there");
     EQ(cancelled, 2, "it was told");
-    coir_within(f, &f->scope, coir_now() + 20 * COIR_MS, &f->goes, goes, .shard = 2, .ns = 1,
-                .cleanup = 60 * COIR_MS);
+    coir_group_open(f, &f->group);
+    coir_spawn(&f->group, coir_new(interrupts, .scope = &f->scope, .before = of(&cleaning)));
+    coir_within(f, &f->scope, COIR_NEVER, &f->goes, goes, .shard = 2, .ns = 1, .cleanup = 60 * COIR_MS);
     EQ(coir_status(&f->goes), 0, "cancelled in its finally, which is left alone");
     EQ(f->goes.result, 102, "its result comes home");
+    coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
     f->in_time = f->late = f->other = 0;
     for (f->i = 0; f->i < ROUNDS / 4; f->i++) {
         coir_within(f, &f->scope, coir_now() + f->i % 100 * 1000, &f->goes, goes, .shard = 1 + f->i % 2,
@@ -421,6 +440,14 @@ static void *stops(void *unused)
     return unused;
 }
 
+/* When the other task of `hour` has begun: before the run has, nothing would be stopped. */
+static void *stops_hour(void *unused)
+{
+    while (of(&begun) == 0)
+        usleep(1000);
+    return stops(unused);
+}
+
 struct hour {
     coir_frame_void;
     coir_no_args;
@@ -482,8 +509,8 @@ static void threads(const struct coir_options *o)
     pthread_t thread, stopper;
     const struct ending *e;
 
-    pthread_create(&thread, NULL, stops, NULL);
     forget();
+    pthread_create(&thread, NULL, stops_hour, NULL);
     EQ(coir_run(o, coir_new(hour)), -ECANCELED, "coir_stop from a thread cancels the main task");
     EQ(cancelled, 1, "and the others");
     pthread_join(thread, NULL);

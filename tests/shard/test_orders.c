@@ -176,7 +176,10 @@ static struct coir_channel never;
 struct stubborn { coir_frame_void; coir_no_args; char item; struct coir_scope scope; struct coir_channel_recv recv; };
 static coir_declare(stubborn);
 
+static bool waits;
+
 coir_body(stubborn, f) {
+    waits = true;
     coir_shield(f, &f->scope, &f->recv, coir_channel_recv, .channel = &never, .item = &f->item);
 } coir_end
 
@@ -192,7 +195,8 @@ static coir_declare(abandons);
 
 coir_body(abandons, f) {
     OK(pthread_create(f->thread, NULL, waits_for_it, f->said) == 0, "a thread that waits");
-    coir_await(f, &f->sleep, coir_sleep, .ns = 100 * COIR_MS);
+    while (!waits)
+        coir_await(f, &f->sleep, coir_sleep, .ns = COIR_MS);
     coir_await(f, &f->recv, coir_channel_recv, .channel = &never, .item = &f->item);
 } coir_end
 

@@ -60,7 +60,7 @@ coir_body(crowd, f) {
     coir_group_open(f, &f->group);
     for (f->i = 0; f->i < OPENS; f->i++)
         coir_spawn(&f->group, coir_new(waiter));
-    for (f->i = 0; f->i < 20; f->i++) {
+    for (f->i = 0; f->i < 20 || (f->most <= COIR_FILE_THREADS / 2 && f->i < 3000); f->i++) {
         coir_try(f, &f->sleep, coir_sleep, .ns = 10 * COIR_MS);
         f->most = threads() > f->most ? threads() : f->most;
     }

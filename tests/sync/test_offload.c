@@ -294,8 +294,8 @@ static coir_declare(late);
 coir_body(late, f) {
     f->flag = 0;
     coir_group_open(f, &f->group);
-    EQ(coir_spawn(&f->group, coir_new(watches, .flag = &f->flag, .at = coir_now() + 30 * COIR_MS)), 0, "spawned");
-    coir_within(f, &f->scope, coir_now() + 10 * COIR_MS, &f->offload, coir_offload, .fn = after_the_deadline,
+    EQ(coir_spawn(&f->group, coir_new(watches, .flag = &f->flag, .at = coir_now() + 320 * COIR_MS)), 0, "spawned");
+    coir_within(f, &f->scope, coir_now() + 300 * COIR_MS, &f->offload, coir_offload, .fn = after_the_deadline,
                 .arg = &f->flag);
     EQ(f->flag, 1, "the deadline did not end the wait");
     EQ(coir_status(&f->offload), 0, "the function's end did, and counts");
@@ -356,11 +356,14 @@ coir_body(virtual, f) {
 
 /* ---- the program ends meanwhile ---- */
 
-static void *open_gate_later(void *arg)
+/* When the program is about to end, and a while later. */
+static void *open_gate_later(void *leaving)
 {
     const struct timespec ms = { 0, 20000000 };
 
-    (void)arg;
+    do
+        nanosleep(&ms, NULL);
+    while (!__atomic_load_n((int *)leaving, __ATOMIC_ACQUIRE));
     nanosleep(&ms, NULL);
     open_gate(1);
     return NULL;
@@ -368,7 +371,7 @@ static void *open_gate_later(void *arg)
 
 struct leaves {
     coir_frame_void;
-    coir_args(bool stop;);
+    coir_args(bool stop; int *leaving;);
     struct coir_sleep sleep;
 };
 static coir_declare(leaves);
@@ -379,6 +382,7 @@ coir_body(leaves, f) {
     wait_arrived(1);
     EQ(coir_detach(coir_new(gated, .pool = "one", .n = 2)), 0, "one that will not");
     coir_await(f, &f->sleep, coir_sleep, .ns = 1);
+    __atomic_store_n(f->leaving, 1, __ATOMIC_RELEASE);
     if (f->stop) {
         coir_stop();
         SAYS(-ECANCELED, &f->sleep, coir_sleep, .ns = 1000 * COIR_S);
@@ -388,11 +392,12 @@ coir_body(leaves, f) {
 static void ends_meanwhile(bool stop)
 {
     pthread_t thread;
+    int leaving = 0;
 
     fresh();
     ended = 0;
-    pthread_create(&thread, NULL, open_gate_later, NULL);
-    EQ(coir_run(NULL, coir_new(leaves, .stop = stop)), 0, "the program has ended");
+    pthread_create(&thread, NULL, open_gate_later, &leaving);
+    EQ(coir_run(NULL, coir_new(leaves, .stop = stop, .leaving = &leaving)), 0, "the program has ended");
     EQ(ended, 1, "after what was running had, which counts");
     EQ(__atomic_load_n(&ran, __ATOMIC_RELAXED), 1, "what was queued has not run");
     pthread_join(thread, NULL);

@@ -337,7 +337,7 @@ coir_body(calling, f) {
     memset(f->got, 0, sizeof f->got);
     coir_group_open(f, &f->group, .keep_going = true);
     coir_spawn(&f->group, coir_new(commands, .command = &f->command));
-    for (f->tries = 0; f->tries < 500; f->tries++) {
+    for (f->tries = 0; f->tries < 3000; f->tries++) {
         coir_get(f, f->fd, &f->socket, coir_socket, .domain = AF_INET, .type = SOCK_STREAM);
         coir_await(f, &f->connect, coir_connect, .fd = f->fd, .addr = (struct sockaddr *)&f->at,
                    .addrlen = sizeof f->at);
