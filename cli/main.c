@@ -92,7 +92,7 @@ static void consider(const char *name, const char *candidate, const char **best,
 {
     const unsigned d = distance(name, candidate);
 
-    if (d < *nearest && d < strlen(candidate)) {
+    if (d < *nearest && 2 * d <= strlen(candidate)) {
         *nearest = d;
         *best = candidate;
     }

@@ -83,7 +83,7 @@ static int take_moved(struct volume_arguments *a, const char *text)
     return 0;
 }
 
-static int take_option(struct volume_arguments *a, int option)
+static int take_option(struct volume_arguments *a, int option, const char *word)
 {
     uint64_t *const size = option == 's' ? &a->size : option == 'b' ? &a->block : &a->journal;
 
@@ -121,8 +121,10 @@ static int take_option(struct volume_arguments *a, int option)
     case 'h':
         volume_help(stdout);
         return -1;
+    case ':':
+        return cli_misused("volume", "%s wants something behind it", word);
     default:
-        return cli_misused("volume", "these options make no sense");
+        return cli_misused("volume", "there is no option '%s'", word);
     }
 }
 
@@ -182,8 +184,8 @@ int volume_arguments(struct volume_arguments *a, int argc, char **argv)
 
     *a = (struct volume_arguments){ 0 };
     opterr = 0;
-    while (!err && (option = getopt_long(argc, argv, "s:b:fn:rjqh", options, NULL)) != -1)
-        err = take_option(a, option);
+    while (!err && (option = getopt_long(argc, argv, ":s:b:fn:rjqh", options, NULL)) != -1)
+        err = take_option(a, option, argv[optind - 1]);
     if (!err)
         err = take_words(a, argc - optind, argv + optind);
     if (!err && !strcmp(a->verb, "serve") && a->n_addresses == 0)

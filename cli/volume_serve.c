@@ -74,7 +74,8 @@ static coir_declare(serve);
 static void say_why(int status, const char *failed, char *why)
 {
     if (status < 0 && status != -ECANCELED && failed)
-        snprintf(why, WHY, "%s: %s", failed, coir_strerror(status));
+        snprintf(why, WHY, "%s: %s", failed, status == -EINVAL ? "it is no address: HOST:PORT, :PORT, unix:PATH" :
+                 coir_strerror(status));
 }
 
 static void say_address(void *ctx, const char *address)

@@ -121,7 +121,25 @@ static void say_lent(struct coir_checker *c, const struct coir_x *x, const struc
     if (l->kind == COIR_LOCAL_PARAM)
         coir_note(c, "declare the parameter as `own %s` to own it", l->name);
     else
-        coir_note(c, "take it out of what owns it by `pop`, `remove` or `.take()`");
+        coir_note(c, "take it out of what owns it by `pop`, `remove` or `.take()`, or by a `match` on an owned whole");
+}
+
+/* A part that was to be given away: a field of a record or an actor, or an element. */
+static void say_part(struct coir_checker *c, const struct coir_x *x)
+{
+    const bool field = x->kind == COIR_X_FIELD;
+    const bool state = field && x->of->kind == COIR_X_LOCAL && coir_is_state(c, x->of->local);
+    const char *const type = coir_type_text(c, x->type);
+
+    coir_say_at(c, COIR_E_PART, x->at, x->end, field ? "%s gives its %s up only by `.take()`" :
+                "%s gives its %s up only by `pop`, `remove`, `.take()` or `match`",
+                state ? "an actor" : field ? "a record" : "a list or map", type);
+    if (!field)
+        coir_note(c, "a resource has one owner: what contains it keeps it, and lends it");
+    else if (coir_kind(c, x->type) == COIR_TY_OPTION)
+        coir_note(c, "write `.take()` behind it: the field is nil from then on");
+    else
+        coir_note(c, "let the field be an optional, `%s?`, and `.take()` what is in it", type);
 }
 
 struct coir_x *coir_keep(struct coir_checker *c, struct coir_x *x)
@@ -144,11 +162,7 @@ struct coir_x *coir_keep(struct coir_checker *c, struct coir_x *x)
             x->kind = COIR_X_MOVE;
         return x;
     }
-    const bool state = x->kind == COIR_X_FIELD && x->of->kind == COIR_X_LOCAL && coir_is_state(c, x->of->local);
-    coir_say_at(c, COIR_E_PART, x->at, x->end, "%s gives its %s up only by `pop`, `remove`, `.take()` or `match`",
-                state ? "an actor" : x->kind == COIR_X_FIELD ? "a record" : "a list or map",
-                coir_type_text(c, x->type));
-    coir_note(c, "a resource has one owner: what contains it keeps it, and lends it");
+    say_part(c, x);
     return x;
 }
 

@@ -103,6 +103,8 @@ static uint32_t use_module(struct coir_compilation *c, const struct coir_file *f
     uint32_t module = UINT32_MAX;
     int failed = 0;
 
+    if (name.size == 0)                 /* the parser has said what is wrong with it */
+        return module;
     if (!from->library)
         module = use_file(c, name, &failed);
     if (failed == -ENOMEM) {

@@ -74,7 +74,9 @@ bool coir_infer_end(struct coir_checker *c, struct coir_inference *f, coir_ast n
         if (!f->params[i].resources && coir_is_resource(c, ty)) {
             coir_say_main(c, COIR_E_GENERIC_RESOURCE, n, "`%s` of `%s` stands for values, and %s is a resource",
                      f->params[i].name, what, coir_type_text(c, ty));
-            coir_note(c, "lists and maps of resources have push, insert, pop, remove, len and `for`");
+            coir_note(c, strncmp(what, "List.", 5) && strncmp(what, "Map.", 4) ?
+                      "write a function for this type; one that shall keep it takes it by `own`" :
+                      "lists and maps of resources have push, insert, pop, remove, len and `for`");
             good = false;
         } else {
             good &= coir_check_bound(c, &f->params[i], ty, at.start, at.end);

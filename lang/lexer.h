@@ -11,6 +11,7 @@
 /* A text that is open. In a hole of it, brackets are counted, to know the `}` that ends the hole. */
 struct coir_open_text {
     uint32_t start;             /* where it was opened */
+    uint32_t token;             /* the token that opened it */
     uint32_t depth;             /* in a hole: brackets that are open */
     bool lines;                 /* opened by `"""`: may have several lines */
     bool hole;

@@ -27,7 +27,7 @@ void coir_lexer_open_text(struct coir_lexer *l)
         l->starved = true;
         return;
     }
-    l->open[l->open_count++] = (struct coir_open_text){ .start = start, .lines = lines };
+    l->open[l->open_count++] = (struct coir_open_text){ .start = start, .token = l->to->count, .lines = lines };
     l->at += lines ? 3 : 1;
     if (lines && coir_lexer_peek(l, 0) == '\r' && coir_lexer_peek(l, 1) == '\n')
         l->at += 2;
@@ -53,6 +53,9 @@ void coir_lexer_cut_text(struct coir_lexer *l, bool source_ends)
     else
         coir_diagnose_note(l->d, "end it with `\"` on the same line; a text of several lines stands in `\"\"\"`");
     for (; l->open_count > from; l->open_count--) {
+        const uint32_t token = l->open[l->open_count - 1].token;
+        if (l->open_count - 1 > from && token < l->to->count)
+            l->to->list[token].bad = true;      /* the `"` behind `${x`, which was meant as the end */
         if (l->open[l->open_count - 1].hole) {
             l->bad = true;
             coir_lexer_add(l, l->at, COIR_T_HOLE_CLOSE);
@@ -274,6 +277,14 @@ void coir_lexer_number(struct coir_lexer *l)
     }
     pass_digits(l);
     const bool whole = !pass_fraction(l);
+    if (whole && coir_lexer_peek(l, 0) == '.' && coir_lexer_peek(l, 1) != '.' &&
+        !coir_lexer_is_word(coir_lexer_peek(l, 1))) {
+        l->at++;
+        complain(l, COIR_E_NUMBER, start, "a float has a digit behind its point, too");
+        note(l, "write `1.0`");
+        coir_lexer_add(l, start, COIR_T_FLOAT);
+        return;
+    }
     check_underscores(l, start, l->at, false);
     kind = suffix(l, start, whole);
     check_range(l, start, kind);

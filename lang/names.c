@@ -144,25 +144,45 @@ uint32_t coir_module_named(struct coir_checker *c, coir_ast n)
 
 /* ---- what was meant ---- */
 
-/* How unlike two words are: letters put in, left out, changed; more than 2 is 3. */
+/* How unlike two words are: letters put in, left out, changed, two of them exchanged; more than 2 is 3. */
 static uint32_t unlike(const char *a, uint32_t na, const char *b, uint32_t nb)
 {
-    uint32_t row[34], last, up;
+    uint32_t row[3][34];                /* the last three, by turns */
 
     if (na > 32 || nb > 32 || na > nb + 2 || nb > na + 2)
         return 3;
     for (uint32_t j = 0; j <= nb; j++)
-        row[j] = j;
+        row[0][j] = j;
     for (uint32_t i = 1; i <= na; i++) {
-        last = row[0];
-        row[0] = i;
-        for (uint32_t j = 1; j <= nb; j++, last = up) {
-            up = row[j];
-            const uint32_t changed = last + (a[i - 1] != b[j - 1]), other = (up < row[j - 1] ? up : row[j - 1]) + 1;
-            row[j] = changed < other ? changed : other;
+        uint32_t *const now = row[i % 3];
+        const uint32_t *const last = row[(i - 1) % 3], *const before = row[(i + 1) % 3];
+        now[0] = i;
+        for (uint32_t j = 1; j <= nb; j++) {
+            const uint32_t changed = last[j - 1] + (a[i - 1] != b[j - 1]);
+            const uint32_t other = (last[j] < now[j - 1] ? last[j] : now[j - 1]) + 1;
+            now[j] = changed < other ? changed : other;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < now[j])
+                now[j] = before[j - 2] + 1;
         }
     }
-    return row[nb] > 2 ? 3 : row[nb];
+    return row[na % 3][nb] > 2 ? 3 : row[na % 3][nb];
+}
+
+/* What needs no `use`: the value of them that `word` is like, if it is less unlike than `*least`. */
+static const char *like_ours(const struct coir_symbol_info *word, uint32_t *least)
+{
+    static const char *const ours[] = {
+        "print", "chan", "monitor", "Int", "Float", "Bool", "Text", "Duration", "List", "Map", "Chan", "Task", "Trap",
+    };
+    const char *best = NULL;
+
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        const uint32_t d = unlike(word->text, word->size, ours[i], (uint32_t)strlen(ours[i]));
+        const bool capital = ours[i][0] < 'a';
+        if (capital == (word->text[0] < 'a') && d && d < *least)
+            best = ours[i], *least = d;
+    }
+    return best;
 }
 
 bool coir_suggest(struct coir_checker *c, coir_symbol s, uint32_t owner)
@@ -182,13 +202,16 @@ bool coir_suggest(struct coir_checker *c, coir_symbol s, uint32_t owner)
         if (d < least || (d == least && best && strcmp(other->text, best) < 0))
             best = other->text, least = d;
     }
-    for (uint32_t i = 0; c->body && owner == coir_owner_module((uint32_t)(c->module - c->modules)) &&
-         i < c->nbindings && i < 1000; i++) {
+    const bool here = owner == coir_owner_module((uint32_t)(c->module - c->modules));
+    for (uint32_t i = 0; c->body && here && i < c->nbindings && i < 1000; i++) {
         const struct coir_symbol_info *const other = &c->symbols[c->bindings[c->nbindings - 1 - i].name];
         const uint32_t d = unlike(word.text, word.size, other->text, other->size);
         if (d < least && other->text != word.text)
             best = other->text, least = d;
     }
+    const char *const ours = here ? like_ours(&word, &least) : NULL;
+    if (ours)
+        best = ours;
     if (best)
         coir_note(c, "did you mean `%s`?", best);
     return best != NULL;

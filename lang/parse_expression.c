@@ -300,7 +300,10 @@ static coir_ast message(struct coir_parser *p, coir_ast actor)
     if (name && coir_parse_here(p, COIR_T_PAREN_OPEN))
         coir_parse_args(p);
     else {
-        coir_parse_error(p, COIR_E_NEEDS_CALL, p->at, "`.send` takes a message and its arguments");
+        uint32_t where = p->at;
+        while (p->newline && (where == p->at || coir_token_is_space((enum coir_token_kind)p->tokens[where].kind)))
+            where--;                    /* what begins the next line is not to blame */
+        coir_parse_error(p, COIR_E_NEEDS_CALL, where, "`.send` takes a message and its arguments");
         coir_parse_note(p, "write `m.send add(1)`; into a channel, `c.send(x)`");
         return coir_parse_broken(p, first, mark);
     }

@@ -87,7 +87,11 @@ static const char *advice(const struct coir_parser *p)
     case COIR_T_MUT: return "`mut` stands before arguments, parameters and `self`; a variable is declared with `var`";
     case COIR_T_DOTS: case COIR_T_DOTS_EQUAL: return "ranges stand only in the head of `for` and in an index";
     case COIR_T_ELSE: return "write `if a { b } else { c }`";
-    case COIR_T_DOT: case COIR_T_OR_ELSE: case COIR_T_AND: case COIR_T_OR:
+    case COIR_T_DOT:
+        if (p->tokens[p->at + 1].kind == COIR_T_INT)
+            return "a float has a digit before its point, too: `0.5`";
+        /* fall through */
+    case COIR_T_OR_ELSE: case COIR_T_AND: case COIR_T_OR:
         return "a statement that begins with `if`, `match`, `{`… is over at its last `}`: put it in parentheses";
     default: return NULL;
     }

@@ -270,6 +270,10 @@ static const char *explain(const struct order *f)
                "a block 4K, 8K, 16K, 32K or 64K";
     if (f->status == -EINVAL && is(f, "resize"))
         return "a size is at least 1 byte, and below 8E";
+    if (f->status == -ENOENT)
+        return "there is no such volume";
+    if (f->status == -EEXIST)
+        return is(f, "rename") ? "the new name exists already" : "a volume of that name exists already";
     if (f->status == -EBUSY)
         return "it is open: a client is connected to it";
     if (f->status == -ENOTUNIQ)

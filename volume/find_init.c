@@ -36,7 +36,7 @@ static int choose_size(struct coir_files *files, unsigned i, const struct coir_n
     const uint64_t has = found->file.device.size, size = as->size ? as->size : has;
 
     if (size == 0)
-        return coir_complain(complaint, -EINVAL, "%s: it is empty: say how large it may become", found->path);
+        return coir_complain(complaint, -EINVAL, "%s: it is empty: say how large it may become (--size)", found->path);
     if (found->file.is_block && size > has)
         return coir_complain(complaint, -ENOSPC, "%s: it has %llu bytes, and not %llu", found->path,
                              (unsigned long long)has, (unsigned long long)size);

@@ -191,7 +191,7 @@ static void check_cut(void)
     cut("let a = \"b", 8, "let a = \" b !");
     cut("let a = \"b\nlet c = 1", 8, "let a = \" b ! let c = 1");
     cut("let a = \"b ${c\nlet d = 1", 8, "let a = \" b  ${ c ! ! let d = 1");
-    cut("let a = \"${\"b\nlet d = 1", 8, "let a = \" ${ \" b ! ! ! let d = 1");
+    cut("let a = \"${\"b\nlet d = 1", 8, "let a = \" ${ \"! b ! ! ! let d = 1");
     cut("let a = \"\"\"b\nlet c = 1", 8, "let a = \"\"\" b\nlet c = 1 !");
     cut("let a = \"\"\"${\"b\n}\"\"\"", 13, "let a = \"\"\" ${ \" b ! } \"\"\"");
 }
