@@ -161,7 +161,7 @@ coir_body(nobody_reads, f) {
     f->sent = f->u.write.result;
     OK(f->sent > 0 && f->sent < sizeof f->full, "the result counts what was taken");
     while (f->sent > 0) {
-        coir_within(f, &f->scope, coir_now() + COIR_S, &f->u.read, coir_stream_read, .stream = &f->s[1].stream,
+        coir_within(f, &f->scope, coir_now() + 20 * COIR_S, &f->u.read, coir_stream_read, .stream = &f->s[1].stream,
                     .buf = f->full, .len = sizeof f->full);
         if (coir_status(&f->u.read) || f->u.read.result > f->sent)
             break;

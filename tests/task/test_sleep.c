@@ -46,11 +46,11 @@ static coir_declare(sleepers);
 coir_body(sleepers, f) {
     f->began = coir_now();
     coir_group_open(f, &f->group);
-    coir_spawn(&f->group, coir_new(sleeper, .name = "d", .ns = 20 * COIR_MS));
-    coir_spawn(&f->group, coir_new(sleeper, .name = "b", .ns = 10 * COIR_MS));
-    coir_spawn(&f->group, coir_new(sleeper, .name = "c", .until = f->began + 15 * COIR_MS));
-    coir_spawn(&f->group, coir_new(sleeper, .name = "a", .until = f->began + COIR_MS));
-    coir_spawn(&f->group, coir_new(sleeper, .name = "e", .ns = 30 * COIR_MS));
+    coir_spawn(&f->group, coir_new(sleeper, .name = "d", .ns = 200 * COIR_MS));
+    coir_spawn(&f->group, coir_new(sleeper, .name = "b", .ns = 100 * COIR_MS));
+    coir_spawn(&f->group, coir_new(sleeper, .name = "c", .until = f->began + 150 * COIR_MS));
+    coir_spawn(&f->group, coir_new(sleeper, .name = "a", .until = f->began + 10 * COIR_MS));
+    coir_spawn(&f->group, coir_new(sleeper, .name = "e", .ns = 300 * COIR_MS));
     coir_try(f, &f->wait, coir_group_wait, .group = &f->group);
     STR_EQ(traces(), "abcde", "in the order of their times");
     f->began = coir_now();

@@ -255,7 +255,9 @@ coir_body(closes, f) {
     coir_spawn(&f->group, coir_new(caller, .vm = f->vm, .name = "sleep", .status = &f->slept));
     coir_spawn(&f->group, coir_new(caller, .vm = f->vm, .name = "forever", .status = &f->looped));
     coir_vm_start(f->vm, "wait_on", (struct coir_vm_value){ 0 }, &f->chan, 1);
-    coir_try(f, &f->sleep, coir_sleep, .ns = 2000000);
+    do
+        coir_try(f, &f->sleep, coir_sleep, .ns = 2000000);
+    while (coir_vm_fibers(f->vm) < 3);
     EQ(coir_vm_fibers(f->vm), 3, "three fibers");
     coir_await(f, &f->close, coir_vm_close, .vm = f->vm);
     coir_await(f, &f->wait, coir_group_wait, .group = &f->group);
