@@ -259,11 +259,16 @@ static coir_step falls_asleep(struct coir_fiber *f)
 
 /* ---- ended ---- */
 
+/* Its Trap, if nobody can join it any more. Asked once: another shard may let go of the handle right now, and then that
+ * reports it (handle.c). */
 static void report(struct coir_fiber *f)
 {
-    if (!f->member_of && coir_held_once(&f->handle->head)
-        && !coir_trap_is_quiet(f->trap))
+    const bool alone = coir_held_once(&f->handle->head);
+
+    if (!f->member_of && alone && !coir_trap_is_quiet(f->trap))
         coir_report_trap(f->vm, f->trap);
+    if (f->member_of || alone)
+        f->handle->seen = true;
 }
 
 static void settle_main(struct coir_fiber *f)
@@ -298,8 +303,6 @@ static coir_step ends(struct coir_fiber *f)
         f->actor = NULL;
     } else if (f->trap) {
         report(f);
-        if (coir_held_once(&handle->head) || f->member_of)
-            handle->seen = true;
         coir_handle_trapped(f->heap, handle, f->trap);
     } else {
         coir_handle_done(f->heap, handle, f->r);
