@@ -323,7 +323,8 @@ const struct coir_scope *coir_cancelled_by(const struct coir_task *t);
 
 /* Makes a scope of the given kind inside `outer`, without a deadline. */
 void coir_scope_begin(struct coir_scope *s, struct coir_scope *outer, int kind);
-/* Cancels it through coir_finally too: the patience of an outer scope, on another shard, has ended. */
+/* Cancels it through coir_finally too, and says nothing of that: who asks for it on another shard has, if it is because
+ * the patience of an outer scope has ended. */
 void coir_scope_give_up(struct coir_scope *s);
 /* Ends it: disarms what it armed. */
 void coir_scope_end(struct coir_scope *s);

@@ -57,13 +57,16 @@ bool coir_group_is_cancelled(const struct coir_group *g)
 
 /* ---- the walk ---- */
 
+/* Of a scope's `visiting`. SAID: somebody else has said that its time is over, if it is. */
+enum { LISTED = 1, FINAL = 2, SAID = 4 };
+
 static void visit_later(struct coir_shard *h, struct coir_scope *s, bool final)
 {
     if (final)
-        s->visiting |= 2;
-    if (s->visiting & 1)
+        s->visiting |= FINAL;
+    if (s->visiting & LISTED)
         return;
-    s->visiting |= 1;
+    s->visiting |= LISTED;
     s->visit = NULL;
     *h->visits_end = s;
     h->visits_end = &s->visit;
@@ -96,11 +99,10 @@ static bool is_shielded(const struct coir_scope *s, const struct coir_scope *out
     return false;
 }
 
-/* Walks from `t`, which runs in `s`, to the leaf of its chain. `final`: through coir_finally too. */
-static void stop_chain(struct coir_shard *h, struct coir_task *t, struct coir_scope *s, bool final)
+/* Walks from `t`, which runs in `s`, to the leaf of its chain. `final`: through coir_finally too, which is reported if
+ * it was not. */
+static void stop_chain(struct coir_shard *h, struct coir_task *t, struct coir_scope *s, bool final, bool reported)
 {
-    bool reported = false;
-
     for (;; t = t->awaiting) {
         if (t->flags & COIR_TASK_SHIELD_) {
             if (!final)
@@ -122,23 +124,23 @@ static void stop_chain(struct coir_shard *h, struct coir_task *t, struct coir_sc
         t->abort(t);
 }
 
-static void visit(struct coir_shard *h, struct coir_scope *s, bool final)
+static void visit(struct coir_shard *h, struct coir_scope *s, bool final, bool said)
 {
     visit_groups(h, s, final);
     if (s->kind == COIR_SCOPE_GROUP_) {
         struct coir_group *g = coir_container_of(s, struct coir_group, scope);
         for (struct coir_birth *b = g->first; b; b = b->next)
-            stop_chain(h, coir_born(b), s, final);
+            stop_chain(h, coir_born(b), s, final, said);
     } else if (s->kind == COIR_SCOPE_COMBINE_) {
         coir_combine_each(s, h, final);
     } else {
-        stop_chain(h, s->owner, s, final);
+        stop_chain(h, s->owner, s, final, said);
     }
 }
 
 void coir_stop_kid(struct coir_shard *h, struct coir_task *kid, struct coir_scope *s, bool final)
 {
-    stop_chain(h, kid, s, final);
+    stop_chain(h, kid, s, final, false);
 }
 
 static void walk(struct coir_scope *s, bool final)
@@ -150,12 +152,12 @@ static void walk(struct coir_scope *s, bool final)
         return;
     h->visiting = true;
     while ((s = h->visits)) {
-        const bool through = s->visiting & 2;
+        const uint8_t how = s->visiting;
         h->visits = s->visit;
         if (!h->visits)
             h->visits_end = &h->visits;
         s->visiting = 0;
-        visit(h, s, through);
+        visit(h, s, how & FINAL, how & SAID);
     }
     h->visiting = false;
     if (COIR_UNLIKELY(h->outside))           /* cancels may wait for the kernel, with nobody ready */
@@ -202,7 +204,10 @@ void coir_scope_give_up(struct coir_scope *s)
 {
     if (!s->cancelled)
         cancel(s);
+    if (coir_timer_armed(&s->alarm.timer))
+        coir_wheel_remove(&coir_shard_here()->wheel, &s->alarm.timer);      /* its patience is over, too */
     s->overdue = 1;
+    s->visiting |= SAID;
     walk(s, true);
 }
 

@@ -39,6 +39,7 @@ class Program:
     mode: str = "run"                               # or test
     out: str = ""
     err: list = field(default_factory=list)
+    never: list = field(default_factory=list)       # what stderr does not have
     said: list = field(default_factory=list)
     exit: int = None
     args: list = field(default_factory=list)
@@ -95,6 +96,8 @@ def take(program, name, value, file, line):
         program.out += value
     elif name == "err":
         program.err.append(value)
+    elif name == "never":
+        program.never.append(value)
     elif name in ("trap", "error", "warn"):
         program.said.append(said_of(name, value, file, line))
     elif name in ("passes", "fails"):
@@ -233,4 +236,5 @@ def judge(program, result, checking=False):
             wrong.append(f"not in stderr: {text}")
             break
         rest = rest[match.end():]
+    wrong += [f"in stderr: {text}" for text in program.never if re.search(pattern(text), result.err)]
     return wrong
