@@ -78,9 +78,9 @@ coir_body(pings, f) {
     f->late = 0;
     f->next = coir_now();
     for (f->i = 1; f->i <= f->times; f->i++) {
-        f->next += 100 * COIR_MS;
-        coir_try(f, &f->ask, ask, .fd = f->fd, .number = f->i, .until = f->next, .late = &f->late);
+        coir_try(f, &f->ask, ask, .fd = f->fd, .number = f->i, .until = coir_now() + COIR_S, .late = &f->late);
         f->result += f->ask.result;
+        f->next = f->ask.result ? f->next + 100 * COIR_MS : coir_now();
         if (f->i < f->times && f->ask.result)
             coir_try(f, &f->rest, coir_sleep_until, .at = f->next);
     }
