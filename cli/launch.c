@@ -86,6 +86,43 @@ bool cli_ask_environment(struct cli_flags *flags)
     return true;
 }
 
+/* ---- what the machine heeds ---- */
+
+static bool is_count(const char *text)
+{
+    char *end;
+    const long n = text[0] >= '0' && text[0] <= '9' ? strtol(text, &end, 10) : 0;
+
+    return n >= 1 && n <= INT32_MAX && !*end;
+}
+
+static bool is_dispatch(const char *text)
+{
+    return !strcmp(text, "labels") || !strcmp(text, "switch");
+}
+
+/* Whether the variables that the machine reads by itself make sense to it: it would pass over what does not. */
+static bool environment_is_sound(void)
+{
+    static const struct {
+        const char *name, *wants;
+        bool (*fits)(const char *text);
+    } heeded[] = {
+        { "COIR_REDUCTIONS", "a number, 1 or more", is_count },
+        { "COIR_MAILBOX", "a number, 1 or more", is_count },
+        { "COIR_DISPATCH", "labels or switch", is_dispatch },
+    };
+
+    for (size_t i = 0; i < sizeof heeded / sizeof *heeded; i++) {
+        const char *const text = getenv(heeded[i].name);
+        if (!text || !*text || heeded[i].fits(text))
+            continue;
+        fprintf(stderr, "coir: %s wants %s, not \"%s\"\n", heeded[i].name, heeded[i].wants, text);
+        return false;
+    }
+    return true;
+}
+
 /* ---- the start ---- */
 
 /* One of the three that is missing would be the next file that is opened, which what is said would go into. Here it is
@@ -111,5 +148,5 @@ int cli_launch(const void *image, size_t length, int argc, char *const *argv, co
         .natives = coir_standard_natives,
     };
 
-    return coir_vm_run(image, length, argc, argv, &options, NULL);
+    return !environment_is_sound() ? EXIT_FAILURE : coir_vm_run(image, length, argc, argv, &options, NULL);
 }

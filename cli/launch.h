@@ -33,7 +33,8 @@ bool cli_ask_environment(struct cli_flags *flags);
 /* Descriptors 0, 1 and 2, where nothing is open, are taken, so that no file opened later becomes one of them. */
 void cli_hold_places(void);
 
-/* Runs the image, with the standard natives; SIGINT and SIGTERM stop it. The exit status, as of coir_vm_run. */
+/* Runs the image, with the standard natives; SIGINT and SIGTERM stop it. The exit status, as of coir_vm_run; 1, after a
+ * line on stderr, when a variable that the machine heeds makes no sense. */
 int cli_launch(const void *image, size_t length, int argc, char *const *argv, const struct cli_flags *flags);
 
 #endif

@@ -56,11 +56,12 @@ bool cli_made_of(const struct cli_image *image, const struct stat *file)
 
 /* ---- an image that is there ---- */
 
-/* Whether the file begins as an image does; a folder does not. */
+/* Whether the file begins as an image does; a folder does not, nor does a pipe, whose beginning can be read once only. */
 static bool is_image(const char *path)
 {
     char head[sizeof COIR_IMAGE_MAGIC - 1];
-    FILE *const file = fopen(path, "rb");
+    struct stat st;
+    FILE *const file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "rb") : NULL;
     const bool whole = file && fread(head, sizeof head, 1, file) == 1;
 
     if (file)
