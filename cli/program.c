@@ -56,7 +56,7 @@ bool cli_made_of(const struct cli_image *image, const struct stat *file)
 
 /* ---- an image that is there ---- */
 
-/* Whether the file begins as an image does; a folder does not, nor does a pipe, whose beginning can be read once only. */
+/* Whether the file begins as an image does; a folder does not, nor does a pipe, whose beginning is read only once. */
 static bool is_image(const char *path)
 {
     char head[sizeof COIR_IMAGE_MAGIC - 1];

@@ -77,8 +77,8 @@ static struct coir_x *item_value(struct coir_checker *c, coir_ast n, const struc
     return coir_x_error(c, n);
 }
 
-/* Notes what is said here for a name from other languages that nothing is like. */
-static void note_habit(struct coir_checker *c, const char *name, bool member)
+/* Notes what is said here for a name from other languages. Whether it is one. */
+static bool note_habit(struct coir_checker *c, const char *name, bool member)
 {
     static const struct { const char *name; bool member; const char *note; } habits[] = {
         { "append", true, "lists have `push`; texts and lists are joined by `+`" },
@@ -117,9 +117,12 @@ static void note_habit(struct coir_checker *c, const char *name, bool member)
     };
 
     for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
-        if (habits[i].member == member && !strcmp(habits[i].name, name))
+        if (habits[i].member == member && !strcmp(habits[i].name, name)) {
             coir_note(c, "%s", habits[i].note);
+            return true;
+        }
     }
+    return false;
 }
 
 static struct coir_x *unknown_name(struct coir_checker *c, coir_ast n, coir_symbol s)
@@ -136,8 +139,8 @@ static struct coir_x *unknown_name(struct coir_checker *c, coir_ast n, coir_symb
     const struct coir_ty_decl *const actor = coir_actor_around(c);
     if (actor && coir_suggest(c, s, coir_owner_decl(actor->state->number)))
         return coir_x_error(c, n);
-    if (!coir_suggest(c, s, coir_owner_module((uint32_t)(c->module - c->modules))))
-        note_habit(c, coir_symbol_text(c, s), false);
+    if (!note_habit(c, coir_symbol_text(c, s), false))
+        coir_suggest(c, s, coir_owner_module((uint32_t)(c->module - c->modules)));
     return coir_x_error(c, n);
 }
 
