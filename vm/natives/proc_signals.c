@@ -12,8 +12,10 @@
 
 #include "runtime/base/queue.h"
 #include "vm/chan.h"
+#include "vm/far.h"
 #include "vm/keeper.h"
 #include "vm/natives/proc.h"
+#include "vm/world.h"
 
 enum { NAMED = 32, ROOM = 16, LIST = 300, SHOWN = 20 };
 
@@ -102,13 +104,32 @@ static uint32_t bit(int number)
     return UINT32_C(1) << number;
 }
 
-/* `by` is 1 or -1. */
-static void take_stopping(struct feeder *f, int by)
+/* Of those of `which`. `by` is 1 or -1. */
+static void take_stopping(struct coir_vm *vm, uint32_t which, int by)
 {
     for (int number = 1; number < NAMED; number++) {
-        if (f->stopping & bit(number))
-            coir_keeper_takes(f->vm, number, by);
+        if (which & bit(number))
+            coir_keeper_takes(vm, number, by);
     }
+}
+
+/* On shard 0, which is where it is known what has come before (keeper.c). */
+struct gives_back {
+    coir_frame_void;
+    coir_args(struct coir_vm *vm; uint32_t which;);
+};
+static coir_declare(gives_back);
+
+coir_body(gives_back, f) {
+    take_stopping(f->vm, f->which, -1);
+} coir_end
+
+/* From another shard; without memory at once. */
+static void give_stopping_back(const struct feeder *f)
+{
+    if (f->vm->shard == 0 || !f->stopping
+        || coir_spawn_on(0, coir_new(gives_back, .vm = f->vm->world->vms[0], .which = f->stopping)) < 0)
+        take_stopping(f->vm, f->stopping, -1);
 }
 
 static void drop_names(struct feeder *f)
@@ -125,7 +146,7 @@ static void ends(struct coir_source *s)
     struct feeder *const f = coir_container_of(s, struct feeder, source);
 
     f->chan = NULL;
-    take_stopping(f, -1);
+    give_stopping_back(f);
     coir_signals_close(f->signals);
     f->signals = NULL;
 }
@@ -188,17 +209,75 @@ static enum coir_native_result give_up(struct coir_fiber *f, struct feeder *s, i
     return coir_trap_status(f, status, "signals");
 }
 
+/* All is made, and SIGINT and SIGTERM are taken. */
+static enum coir_native_result begin(uint64_t *r, struct feeder *s, struct coir_chan *c)
+{
+    s->chan = c;
+    c->source = &s->source;
+    coir_detach(&s->task);
+    r[0] = coir_slot_of(c);
+    return COIR_NATIVE_DONE;
+}
+
+/* From another shard: that they are taken is said on shard 0, behind what has come before. */
+struct taking {
+    struct coir_far far;
+    struct feeder *feeder;
+    struct coir_chan *chan;
+};
+
+static int take_begins(struct coir_visit *v)
+{
+    take_stopping(v->far->there, v->far->number, 1);
+    return 0;
+}
+
+static const struct coir_errand take_there = { take_begins, NULL };
+
+/* It has been there, or had no memory to go. */
+static enum coir_native_result taken(struct coir_fiber *f, uint64_t *r, struct taking *t)
+{
+    struct feeder *const s = t->feeder;
+    const int status = t->far.said;
+
+    if (status == 0)
+        return begin(r, s, t->chan);
+    coir_signals_close(s->signals);
+    s->signals = NULL;
+    coir_drop(f->heap, &t->chan->head);
+    return give_up(f, s, status, NULL);
+}
+
+static enum coir_native_result take(struct coir_fiber *f, uint64_t *r, struct taking *t, struct feeder *s,
+                                    struct coir_chan *c)
+{
+    if (f->vm->shard == 0 || !s->stopping) {
+        take_stopping(f->vm, s->stopping, 1);
+        return begin(r, s, c);
+    }
+    t->feeder = s;
+    t->chan = c;
+    t->far.number = s->stopping;
+    return coir_far_go(f, &t->far, &take_there, 0);
+}
+
 static enum coir_native_result proc_signals(struct coir_fiber *f, uint64_t *r)
 {
     const struct coir_list *const names = coir_list_at(r[0]);
     const struct coir_text *wrong = NULL;
-    struct feeder *const s = names->len ? (struct feeder *)coir_new(feeder, .vm = f->vm) : NULL;
+    struct taking *const t = coir_scratch(f, sizeof *t, NULL);
+    struct feeder *s;
     struct coir_chan *c;
     sigset_t set;
     int status;
 
+    if (!t)
+        return coir_trap_memory(f);
+    if (!coir_far_goes(f, &t->far))
+        return taken(f, r, t);
     if (!names->len)
         return coir_trap(f, COIR_TRAP_EXPLICIT, "no signals are named");
+    s = (struct feeder *)coir_new(feeder, .vm = f->vm);
     if (!s)
         return coir_trap_memory(f);
     s->source.ends = ends;
@@ -219,12 +298,7 @@ static enum coir_native_result proc_signals(struct coir_fiber *f, uint64_t *r)
         coir_drop(f->heap, &c->head);
         return give_up(f, s, status, NULL);
     }
-    take_stopping(s, 1);
-    s->chan = c;
-    c->source = &s->source;
-    coir_detach(&s->task);
-    r[0] = coir_slot_of(c);
-    return COIR_NATIVE_DONE;
+    return take(f, r, t, s, c);
 }
 
 static const struct coir_native natives[] = {
