@@ -17,8 +17,8 @@ static void help(FILE *to)
             "  --only TEXT          those tests only that have TEXT in their name; may be said again\n"
             "  --limit DURATION     a test fails that takes longer; 60s\n"
             CLI_FLAGS_HELP "\n"
-            "exit status: 0 when all pass, 1 when one does not, or the program has errors; 2 for arguments\n"
-            "that make no sense.\n");
+            "exit status: 0 when all pass, 1 when one does not, the program has errors, or no test has a name\n"
+            "that --only wants; 2 for arguments that make no sense.\n");
 }
 
 static int run_tests(const char *path, int argc, char **argv, const struct cli_flags *flags)

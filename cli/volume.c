@@ -128,19 +128,51 @@ static int take_option(struct volume_arguments *a, int option, const char *word)
     }
 }
 
-/* What each verb wants: files (many for init), a name, another one. */
+static const struct option options[] = {
+    { "size", required_argument, NULL, 's' }, { "block-size", required_argument, NULL, 'b' },
+    { "journal", required_argument, NULL, 'J' }, { "force", no_argument, NULL, 'f' },
+    { "nbd", required_argument, NULL, 'n' }, { "read-only", no_argument, NULL, 'r' },
+    { "shards", required_argument, NULL, 'S' }, { "file", required_argument, NULL, 'F' },
+    { "json", no_argument, NULL, 'j' },
+    { "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
+};
+
+/* Notes in `given`, a bit for each of `options`, that there is this one. What has one value is not said again. */
+static int note_option(unsigned *given, int option)
+{
+    for (size_t i = 0; options[i].name; i++) {
+        if (options[i].val != option)
+            continue;
+        if ((*given & 1U << i) && strchr("sbJS", option))
+            return cli_misused("volume", "--%s is said twice", options[i].name);
+        *given |= 1U << i;
+    }
+    return 0;
+}
+
+/* What each verb wants: files (many for init), a name, another one; and the options that it has a use for. */
 static const struct shape {
     const char *verb;
     unsigned least, most;               /* words behind the verb */
     bool size;
+    const char *takes;
 } shapes[] = {
-    { "init", 1, VOLUME_PATHS, true }, { "create", 2, 2, true }, { "serve", 1, 1, false }, { "ls", 1, 1, false },
-    { "info", 1, 2, false }, { "stats", 1, 1, false },
-    { "check", 1, 1, false }, { "scrub", 1, 1, false }, { "resize", 2, 2, true }, { "rename", 3, 3, false },
-    { "rm", 2, 2, false },
+    { "init", 1, VOLUME_PATHS, true, "sJfq" }, { "create", 2, 2, true, "sbFjq" }, { "serve", 1, 1, false, "nrSFq" },
+    { "ls", 1, 1, false, "Fjq" }, { "info", 1, 2, false, "Fjq" }, { "stats", 1, 1, false, "Fjq" },
+    { "check", 1, 1, false, "Fjq" }, { "scrub", 1, 1, false, "Fjq" }, { "resize", 2, 2, true, "sFjq" },
+    { "rename", 3, 3, false, "Fjq" }, { "rm", 2, 2, false, "Fjq" },
 };
 
-static int take_words(struct volume_arguments *a, int n, char **words)
+static int refuse_useless(const struct shape *shape, unsigned given)
+{
+    for (size_t i = 0; options[i].name; i++) {
+        if ((given & 1U << i) && !strchr(shape->takes, options[i].val))
+            return cli_misused("volume", "'coir volume %s' has no use for --%s", shape->verb, options[i].name);
+    }
+    return 0;
+}
+
+static int take_words(struct volume_arguments *a, unsigned given, int n, char **words)
 {
     const struct shape *shape = NULL;
 
@@ -157,6 +189,8 @@ static int take_words(struct volume_arguments *a, int n, char **words)
         return cli_misused("volume", "'coir volume %s' takes %s", a->verb, shape->most == 1 ? "a file"
                            : shape->most == 3 ? "a file and two names" : shape->most == 2 ? "a file and a name"
                            : "one file or more");
+    if (refuse_useless(shape, given))
+        return EXIT_USAGE;
     if (shape->size && !a->has_size && strcmp(a->verb, "init"))
         return cli_misused("volume", "'coir volume %s' needs --size", a->verb);
     a->path[a->n_paths++] = words[1];
@@ -172,22 +206,18 @@ static int take_words(struct volume_arguments *a, int n, char **words)
 
 int volume_arguments(struct volume_arguments *a, int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "size", required_argument, NULL, 's' }, { "block-size", required_argument, NULL, 'b' },
-        { "journal", required_argument, NULL, 'J' }, { "force", no_argument, NULL, 'f' },
-        { "nbd", required_argument, NULL, 'n' }, { "read-only", no_argument, NULL, 'r' },
-        { "shards", required_argument, NULL, 'S' }, { "file", required_argument, NULL, 'F' },
-        { "json", no_argument, NULL, 'j' },
-        { "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
-    };
+    unsigned given = 0;
     int option, err = 0;
 
     *a = (struct volume_arguments){ 0 };
     opterr = 0;
-    while (!err && (option = getopt_long(argc, argv, ":s:b:fn:rjqh", options, NULL)) != -1)
-        err = take_option(a, option, argv[optind - 1]);
+    while (!err && (option = getopt_long(argc, argv, ":s:b:fn:rjqh", options, NULL)) != -1) {
+        err = note_option(&given, option);
+        if (!err)
+            err = take_option(a, option, argv[optind - 1]);
+    }
     if (!err)
-        err = take_words(a, argc - optind, argv + optind);
+        err = take_words(a, given, argc - optind, argv + optind);
     if (!err && !strcmp(a->verb, "serve") && a->n_addresses == 0)
         err = cli_misused("volume", "'coir volume serve' needs an address: --nbd 127.0.0.1:10809, --nbd unix:PATH");
     return err;
