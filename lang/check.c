@@ -242,7 +242,7 @@ int coir_check(struct coir_typed *typed, const struct coir_module *modules, uint
 {
     *typed = (struct coir_typed){ .memory = m, .arena = { .memory = m }, .main = COIR_NO_FN };
     struct coir_checker *const c = coir_budget_resize(m, NULL, 0, sizeof *c);
-    struct coir_ty_table *const types = coir_budget_resize(m, NULL, 0, sizeof *types);
+    struct coir_ty_table *const types = c ? coir_budget_resize(m, NULL, 0, sizeof *types) : NULL;
     volatile int result = -ENOMEM;
 
     typed->types = types;
