@@ -275,6 +275,19 @@ static struct coir_x *check_slice(struct coir_checker *c, coir_ast n, const stru
     return x;
 }
 
+/* Whether `n` begins with a capital, as types do: `chn[Int](3)`, where only `chn` is wrong. */
+static bool names_type(struct coir_checker *c, coir_ast n)
+{
+    const struct coir_tree *const t = coir_tree_of(c);
+
+    while (coir_ast_is(t, n, COIR_N_INDEX))
+        n = coir_ast_index_object(t, n);
+    if (!coir_ast_is(t, n, COIR_N_NAME) && !coir_ast_is(t, n, COIR_N_MEMBER))
+        return false;
+    const char first = *coir_symbol_text(c, coir_symbol_at(c, n));
+    return first >= 'A' && first <= 'Z';
+}
+
 struct coir_x *coir_check_index(struct coir_checker *c, coir_ast n)
 {
     const struct coir_tree *const t = coir_tree_of(c);
@@ -287,7 +300,8 @@ struct coir_x *coir_check_index(struct coir_checker *c, coir_ast n)
         return check_slice(c, n, of, at);
     const struct coir_ty_info i = *coir_info(c, of->type);
     if (i.kind != COIR_TY_LIST && i.kind != COIR_TY_MAP) {
-        coir_check_expr(c, at, 0);
+        if (!names_type(c, at))
+            coir_check_expr(c, at, 0);
         if (i.bad)
             return coir_x_error(c, n);
         coir_say(c, COIR_E_INDEX, n, "%s has no elements by index", coir_type_text(c, of->type));

@@ -353,6 +353,7 @@ static coir_ast outside(struct coir_parser *p, bool *closed)
 {
     const uint32_t first = p->at, mark = coir_parse_mark(p);
     const char *const foreign = coir_parse_foreign(p, first);
+    const bool closes = p->kind == COIR_T_PAREN_CLOSE || p->kind == COIR_T_BRACKET_CLOSE;
 
     if (p->kind == COIR_T_BRACE_CLOSE) {
         coir_parse_error(p, COIR_E_UNOPENED, first, "this %s closes nothing", coir_token_kind_text(p->kind));
@@ -368,12 +369,13 @@ static coir_ast outside(struct coir_parser *p, bool *closed)
             coir_parse_next(p);
         return coir_parse_broken(p, first, mark);
     }
-    if (!p->told_load_time && p->kind != COIR_T_PAREN_CLOSE && p->kind != COIR_T_BRACKET_CLOSE) {
+    if (!p->told_load_time && !closes) {
         coir_parse_remark(p, COIR_E_LOAD_TIME, first, "a module declares, and runs nothing when it is loaded");
         coir_parse_note(p, "put it into `fn main() { … }`");
         p->told_load_time = true;
     }
     coir_parse_push(p, coir_parse_statement(p, closed));
+    p->panic |= !closes;                        /* one that does not end there either: `print "hello"` */
     return coir_parse_broken(p, first, mark);
 }
 

@@ -451,6 +451,7 @@ const char *coir_parse_foreign(const struct coir_parser *p, uint32_t token)
     static const struct { const char *text, *note; } words[] = {
         { "const", "declare with `let`, at the top of a module too" },
         { "val", "declare with `let`" },
+        { "local", "declare with `let` or `var`" },
         { "final", "declare with `let`" },
         { "auto", "declare with `let` or `var`" },
         { "switch", "write `match x { … }`" },
