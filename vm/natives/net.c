@@ -59,9 +59,13 @@ struct listen {
     char where[];
 };
 
-/* An errno's words are of files: a name that nobody knows is another matter. */
+/* An errno's words are of files: a name that nobody knows is another matter, and so is what is no address. */
 static enum coir_native_result trap_address(struct coir_fiber *f, int status, const char *where)
 {
+    struct sockaddr_storage addr;
+
+    if (status == -EINVAL && coir_address(where, &addr) < 0)
+        return coir_trap_outside(f, status, "It is no address, as host:port, [::1]:port or unix:path", where);
     if (status == -ENOENT && strncmp(where, "unix:", 5))
         return coir_trap_outside(f, status, "No such host", where);
     return coir_trap_status(f, status, where);
@@ -197,7 +201,7 @@ static enum coir_native_result net_connect(struct coir_fiber *f, uint64_t *r)
     if (f->step == 0)
         memcpy(s->where, address->bytes, address->len);
     if (strlen(s->where) < address->len)
-        return coir_trap_status(f, -EINVAL, s->where);
+        return trap_address(f, -EINVAL, s->where);
     status = f->step ? coir_status(&s->op) : -ECANCELED;
     if (f->step == 0 || (status == -ECANCELED && coir_fiber_waits_again(f)))
         return coir_wait_for(f, &s->op, coir_dial, .where = s->where);
