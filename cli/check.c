@@ -70,7 +70,7 @@ static void print_json(struct coir_diagnostics *d)
     json_object_object_add(all, "errors", json_object_new_int64(d->errors));
     json_object_object_add(all, "warnings", json_object_new_int64(d->warnings));
     json_object_object_add(all, "diagnostics", list);
-    printf("%s\n", json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    cli_print("%s\n", json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
     json_object_put(all);
 }
 
@@ -99,8 +99,11 @@ static int check(const char *path, bool json)
 {
     struct coir_budget memory = { 0 };
     struct coir_compilation c;
-    int status = coir_compile_file(&c, &memory, path);
+    int status;
 
+    if (cli_is_binary(path))
+        return EXIT_FAILED;
+    status = coir_compile_file(&c, &memory, path);
     if (status == 0)
         status = make(&c);
     if (status < 0) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* coir dis - shows what the machine would run. Here arguments become a call of vm/load.h and vm/dis.h. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/program.h"
@@ -19,6 +21,22 @@ static void help(FILE *to)
             "sense.\n");
 }
 
+/* All of it at once: of a stream that had an error it is not known which. */
+static int print(const struct coir_program *program, unsigned with)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *const to = open_memstream(&text, &length);
+    int status = to ? coir_dis(program, with, to) : -ENOMEM;
+
+    if (to && fclose(to) == EOF)
+        status = -ENOMEM;
+    if (status == 0)
+        cli_print("%s", text);
+    free(text);
+    return status;
+}
+
 static int dis(const char *path, enum coir_emit_what what, unsigned with)
 {
     struct coir_load_error error;
@@ -34,7 +52,7 @@ static int dis(const char *path, enum coir_emit_what what, unsigned with)
         fprintf(stderr, "coir: %s: %s\n", path, status == -ENOMEM ? strerror(ENOMEM) : error.text);
         return EXIT_FAILED;
     }
-    status = coir_dis(program, with, stdout);
+    status = print(program, with);
     coir_program_free(program);
     return status < 0 || !cli_flush() ? EXIT_FAILED : 0;
 }

@@ -27,6 +27,16 @@ enum { VERBS = sizeof verbs / sizeof *verbs, LONGEST = 32 };
 
 static int output_error;                /* the first that standard output had: stdio forgets it */
 
+void cli_print(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    if (vprintf(format, ap) < 0 && !output_error)
+        output_error = errno;
+    va_end(ap);
+}
+
 bool cli_flush(void)
 {
     errno = EIO;                        /* for one of an earlier printf */

@@ -54,20 +54,51 @@ bool cli_made_of(const struct cli_image *image, const struct stat *file)
     return false;
 }
 
-/* ---- an image that is there ---- */
+/* ---- what a file is ---- */
 
-/* Whether the file begins as an image does; a folder does not, nor does a pipe, whose beginning is read only once. */
-static bool is_image(const char *path)
+enum { HEAD = 256 };
+
+/* How a file begins. 0: it is empty, or none; nor is a folder one, or a pipe, whose beginning is read only once. */
+static size_t read_head(const char *path, char head[HEAD])
 {
-    char head[sizeof COIR_IMAGE_MAGIC - 1];
     struct stat st;
     FILE *const file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "rb") : NULL;
-    const bool whole = file && fread(head, sizeof head, 1, file) == 1;
+    const size_t n = file ? fread(head, 1, HEAD, file) : 0;
 
     if (file)
         fclose(file);
-    return whole && !memcmp(head, COIR_IMAGE_MAGIC, sizeof head);
+    return n;
 }
+
+static bool begins_as(const char *head, size_t n, const char *magic)
+{
+    const size_t length = strlen(magic);
+
+    return n >= length && !memcmp(head, magic, length);
+}
+
+static bool is_image(const char *path)
+{
+    char head[HEAD];
+
+    return begins_as(head, read_head(path, head), COIR_IMAGE_MAGIC);
+}
+
+bool cli_is_binary(const char *path)
+{
+    char head[HEAD];
+    const size_t n = read_head(path, head);
+
+    if (begins_as(head, n, "\x7f" "ELF"))
+        fprintf(stderr, "coir: %s: this is an executable, not a program in Coir; run it directly\n", path);
+    else if (memchr(head, 0, n))
+        fprintf(stderr, "coir: %s: this is no text, and so no program in Coir\n", path);
+    else
+        return false;
+    return true;
+}
+
+/* ---- an image that is there ---- */
 
 static int read_image(const char *path, struct cli_image *image)
 {
@@ -133,7 +164,10 @@ int cli_image_of(const char *path, enum coir_emit_what what, struct cli_image *i
     int status;
 
     *image = (struct cli_image){ 0 };
-    status = is_image(path) ? read_image(path, image) : compile(path, what, image);
+    if (is_image(path))
+        status = read_image(path, image);
+    else
+        status = cli_is_binary(path) ? EXIT_FAILED : compile(path, what, image);
     if (status)
         cli_image_free(image);
     return status;

@@ -58,9 +58,9 @@ static void print_lines(const struct top_model *m)
     top_add_head(&lines, m, &look);
     top_add_tasks(&lines, m, &look);
     for (size_t i = 0; i < lines.n; i++)
-        printf("%s\n", lines.line[i].text);
+        cli_print("%s\n", lines.line[i].text);
     if (m->since_start)
-        printf("(per second over the %.0f s that it has run)\n", m->seconds);
+        cli_print("(per second over the %.0f s that it has run)\n", m->seconds);
     top_lines_free(&lines);
 }
 
@@ -68,7 +68,7 @@ static void print_json(const struct top_model *m)
 {
     struct json_object *o = top_model_json(m);
 
-    printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    cli_print("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
     json_object_put(o);
 }
 
@@ -102,7 +102,7 @@ static int take_stats(struct print *f)
 static bool print_model(struct print *f)
 {
     if (f->printed++ > 0 && !options.json)
-        printf("\n");
+        cli_print("\n");
     if (options.json)
         print_json(&f->model);
     else

@@ -21,6 +21,9 @@ enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 extern const struct verb cli_build, cli_check, cli_dis, cli_run, cli_test, cli_top, cli_volume;
 
+/* printf to standard output. That it does not take it main says, and why, which stdio forgets. */
+void cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Writes out what has been printed so far. False: standard output does not take it, and main says so: the verb ends. */
 bool cli_flush(void);
 
