@@ -84,7 +84,7 @@ static void say_address(void *ctx, const char *address)
 
     if (!a->quiet) {
         printf("%s: serving at %s\n", a->path[0], address);
-        fflush(stdout);
+        cli_flush();
     }
 }
 
