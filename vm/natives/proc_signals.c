@@ -275,6 +275,8 @@ static enum coir_native_result proc_signals(struct coir_fiber *f, uint64_t *r)
         return coir_trap_memory(f);
     if (!coir_far_goes(f, &t->far))
         return taken(f, r, t);
+    if (t->feeder)                      /* cut short for nothing, before it was there */
+        return coir_far_go(f, &t->far, &take_there, 0);
     if (!names->len)
         return coir_trap(f, COIR_TRAP_EXPLICIT, "no signals are named");
     s = (struct feeder *)coir_new(feeder, .vm = f->vm);
