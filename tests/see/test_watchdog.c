@@ -474,8 +474,9 @@ static void how_often(void)
     options.slow_ms = LIMIT_MS;
     reports(twice, 2, "two runs");
     reports(forked, 2, "a run, and one in a forked child");
-    if (DEFERS_SIGNALS) {
-        SKIP("a run in a child forked by a step: ThreadSanitizer allows no threads there");
+    if (SANITIZED) {
+        SKIP("a run in a child forked by a step: ThreadSanitizer allows no threads there, and AddressSanitizer's "
+             "allocator may be locked by one of the parent's, for ever");
         return;
     }
     runs(in_a_step_forked, "a run in a child forked by a step");
