@@ -91,6 +91,8 @@ bool cli_is_binary(const char *path)
 
     if (begins_as(head, n, "\x7f" "ELF"))
         fprintf(stderr, "coir: %s: this is an executable, not a program in Coir; run it directly\n", path);
+    else if (begins_as(head, n, COIR_IMAGE_MAGIC))
+        fprintf(stderr, "coir: %s: this is an image, and no source; 'coir run' and 'coir dis' take it\n", path);
     else if (memchr(head, 0, n))
         fprintf(stderr, "coir: %s: this is no text, and so no program in Coir\n", path);
     else

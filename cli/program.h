@@ -26,7 +26,7 @@ void cli_image_free(struct cli_image *image);
 /* Whether the file is one that the image was made of. */
 bool cli_made_of(const struct cli_image *image, const struct stat *file);
 
-/* Whether the file is of bytes, and so no source; then it is said on stderr what it is. */
+/* Whether the file is of bytes, an image too, and so no source; then it is said on stderr what it is. */
 bool cli_is_binary(const char *path);
 
 /* Says that the program at `path` cannot be read, for a folder of which file. Value: the exit status. */

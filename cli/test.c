@@ -24,8 +24,11 @@ static void help(FILE *to)
 static int run_tests(const char *path, int argc, char **argv, const struct cli_flags *flags)
 {
     struct cli_image image;
-    int status = cli_image_of(path, COIR_EMIT_TESTS, &image);
+    int status;
 
+    if (cli_is_binary(path))            /* an image has none */
+        return EXIT_FAILED;
+    status = cli_image_of(path, COIR_EMIT_TESTS, &image);
     if (status)
         return status;
     status = cli_launch(image.bytes, image.length, argc, argv, flags);

@@ -66,9 +66,9 @@ static void print_store(struct json_object *o, bool all)
     if (!all)
         return;
     cli_print("  since it was opened: %llu records in %llu groups, %llu flushes, %s written to the journal, "
-           "%llu waits for room\n", (unsigned long long)number(o, "records"), (unsigned long long)number(o, "groups"),
-              (unsigned long long)number(o, "flushes"), bytes(number(o, "written"), a),
-              (unsigned long long)number(o, "waits"));
+              "%llu waits for room\n", (unsigned long long)number(o, "records"),
+              (unsigned long long)number(o, "groups"), (unsigned long long)number(o, "flushes"),
+              bytes(number(o, "written"), a), (unsigned long long)number(o, "waits"));
     cli_print("  %llu checkpoints; committing took %.3f s of its shard\n", (unsigned long long)number(o, "checkpoints"),
               (double)number(o, "busy") / 1e9);
     cli_print("  index: %llu nodes in memory, %llu of them dirty; %llu read, %llu found in memory\n",
